@@ -1,0 +1,1 @@
+"""seamstream: an LLM answer that breaks while it streams still reaches its reader whole."""
