@@ -1,0 +1,136 @@
+"""A deterministic model: the same request always gets the same reply.
+
+It plays a provider at the level of requests and replies, without sockets and without time. `FaultServer` puts
+it on the network; the exhaustive suites call it directly.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from .answer import Answer, Part, Reasoning, Text
+from .asked import Asked, RejectedError, read_request
+from .personas import Persona, continue_as
+from .render import render
+from .render_anthropic import anthropic_body
+from .render_chat import chat_body
+from .render_options import Dialect, RenderOptions, compact
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An HTTP reply: `events` of a stream, or else a `body`."""
+
+    status: int
+    headers: dict[str, str]
+    events: list[bytes] = field(default_factory=list)
+    body: bytes = b""
+
+    @property
+    def payload(self) -> bytes:
+        return b"".join(self.events) or self.body
+
+
+@dataclass(frozen=True, slots=True)
+class DeterministicModel:
+    """A model that has one answer to give, and a persona for requests that ask for its rest."""
+
+    answer: Answer
+    persona: Persona = "plain"
+    accepts_prefill: bool = True
+    """False: newer Anthropic models (400), OpenAI's chat (begins a new answer)."""
+    leading_blanks: str | None = None
+    """Replaces the blanks that a continuation begins with."""
+    rethinks: Reasoning | None = None
+    """Reasoning that comes before the reply to a quoting user message."""
+    options: RenderOptions = field(default_factory=RenderOptions)
+
+    def reply(self, dialect: Dialect, body: dict[str, Any]) -> Reply:
+        """Answer one request body."""
+        try:
+            limit = _token_limit(dialect, body)
+            asked = read_request(dialect, body, self.answer, accepts_prefill=self.accepts_prefill)
+        except RejectedError as error:
+            return error_reply(dialect, 400, "invalid_request_error", str(error))
+        said = self._say(asked).stopped_before(_stop_sequences(body)).limited(limit)
+        options = self._options_for(dialect, body)
+        if body.get("stream"):
+            headers = {"content-type": "text/event-stream; charset=utf-8"}
+            return Reply(200, headers, events=render(dialect, said, options=options))
+        whole = chat_body(said, options) if dialect == "openai-chat" else anthropic_body(said, options)
+        return Reply(200, {"content-type": "application/json"}, body=compact(whole).encode())
+
+    def _say(self, asked: Asked) -> Answer:
+        if asked.kind == "base":
+            return self.answer
+        said = continue_as(self.persona, self.answer, asked)
+        if self.leading_blanks is not None:
+            said = _begin_with(self.leading_blanks, said)
+        if self.rethinks is not None and asked.kind == "prompt":
+            said = replace(said, parts=(self.rethinks, *said.parts))
+        return said
+
+    def _options_for(self, dialect: Dialect, body: dict[str, Any]) -> RenderOptions:
+        messages = compact([body.get("system"), body.get("messages")])
+        others = self.options.others or (self.answer,) * (int(body.get("n") or 1) - 1)
+        wants_usage = bool((body.get("stream_options") or {}).get("include_usage"))
+        return replace(
+            self.options,
+            reply_id=hashlib.sha256(f"{dialect}{messages}".encode()).hexdigest()[:20],
+            model=body.get("model") or self.options.model,
+            input_tokens=len(messages) // 4 + 1,
+            include_usage=self.options.include_usage or wants_usage,
+            others=others,
+        )
+
+
+def error_reply(
+    dialect: Dialect, status: int, error_type: str, message: str, code: str | None = None
+) -> Reply:
+    """An HTTP error in the dialect's own form."""
+    data = compact(error_data(dialect, error_type, message, code)).encode()
+    return Reply(status, {"content-type": "application/json"}, body=data)
+
+
+def error_data(dialect: Dialect, error_type: str, message: str, code: str | None = None) -> dict[str, Any]:
+    """The error object that both HTTP errors and errors inside a stream carry."""
+    if dialect == "anthropic":
+        return {"type": "error", "error": {"type": error_type, "message": message}, "request_id": "req_test"}
+    return {"error": {"message": message, "type": error_type, "param": None, "code": code}}
+
+
+def _token_limit(dialect: Dialect, body: dict[str, Any]) -> int | None:
+    name = "max_completion_tokens" if body.get("max_completion_tokens") is not None else "max_tokens"
+    limit = body.get(name)
+    if limit is None:
+        return None
+    if limit < 1:
+        raise RejectedError(f"{name}: must be greater than or equal to 1")
+    thinking = (body.get("thinking") or {}).get("budget_tokens") or 0
+    if dialect == "anthropic" and limit <= thinking:
+        raise RejectedError("`max_tokens` must be greater than `thinking.budget_tokens`")
+    return int(limit)
+
+
+def _stop_sequences(body: dict[str, Any]) -> list[str]:
+    given = body.get("stop_sequences") or body.get("stop") or []
+    return [given] if isinstance(given, str) else list(given)
+
+
+def _begin_with(blanks: str, answer: Answer) -> Answer:
+    parts: list[Part] = list(answer.parts)
+    for index, part in enumerate(parts):
+        if isinstance(part, Text) and "".join(part.pieces).strip():
+            first, *rest = _without_leading_blanks(part.pieces)
+            parts[index] = Text((blanks + first, *rest))
+            break
+    return replace(answer, parts=tuple(parts))
+
+
+def _without_leading_blanks(pieces: tuple[str, ...]) -> tuple[str, ...]:
+    for index, piece in enumerate(pieces):
+        if piece.strip():
+            return (piece.lstrip(), *pieces[index + 1 :])
+    return ()

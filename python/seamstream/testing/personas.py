@@ -1,0 +1,80 @@
+"""How differently models behave when they are asked for the rest of an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Literal
+
+from .answer import Answer, Part, Refusal, Text, Tool, tokens
+from .asked import Asked
+
+Persona = Literal[
+    "plain", "prefacer", "paraphraser", "restarter", "deviating_restarter", "refuser", "tool_caller"
+]  # fmt: skip
+
+PREFACE = "Sure, here is the rest: "
+REFUSED = "I'm sorry, but I can't go on with that."
+
+
+def continue_as(persona: Persona, answer: Answer, asked: Asked) -> Answer:
+    """What `persona` answers to a request for the rest of `answer`."""
+    return _PERSONAS[persona](answer, asked)
+
+
+def _plain(answer: Answer, asked: Asked) -> Answer:
+    """Does as it is asked: the quotation, if there is one, and then the rest."""
+    return answer.after(asked.position, echo=asked.quote)
+
+
+def _prefacer(answer: Answer, asked: Asked) -> Answer:
+    """Says that it will go on, and then does."""
+    return answer.after(asked.position, echo=PREFACE + asked.quote)
+
+
+def _paraphraser(answer: Answer, asked: Asked) -> Answer:
+    """Quotes nothing and says the rest in other words."""
+    rest = answer.after(asked.position)
+    return replace(rest, parts=tuple(_reworded(part) for part in rest.parts))
+
+
+def _restarter(answer: Answer, _asked: Asked) -> Answer:
+    """Begins the whole answer again."""
+    return replace(answer, stop=answer.stop_reason)
+
+
+def _deviating_restarter(answer: Answer, asked: Asked) -> Answer:
+    """Begins again, and leaves its first wording half way through what it had said."""
+    said = answer.text[: asked.position // 2]
+    rest = answer.after(len(said))
+    return replace(rest, parts=(Text(tokens(said)), *(_reworded(part) for part in rest.parts)))
+
+
+def _refuser(_answer: Answer, _asked: Asked) -> Answer:
+    """Declines to go on."""
+    return Answer((Text(tokens(REFUSED)),))
+
+
+def _tool_caller(answer: Answer, _asked: Asked) -> Answer:
+    """Calls a tool in place of going on."""
+    call = next((part for part in answer.parts if isinstance(part, Tool)), None)
+    return Answer((call or Tool("resume_answer", ('{"from":', ' "the cut"}')),))
+
+
+def _reworded(part: Part) -> Part:
+    """Every word of the part backwards: never the words that were expected, and of the same length."""
+    if not isinstance(part, Text | Refusal):
+        return part
+    words = "".join(part.pieces).split()
+    return replace(part, pieces=tokens("In other words: " + " ".join(word[::-1] for word in words)))
+
+
+_PERSONAS: dict[Persona, Callable[[Answer, Asked], Answer]] = {
+    "plain": _plain,
+    "prefacer": _prefacer,
+    "paraphraser": _paraphraser,
+    "restarter": _restarter,
+    "deviating_restarter": _deviating_restarter,
+    "refuser": _refuser,
+    "tool_caller": _tool_caller,
+}
