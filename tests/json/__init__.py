@@ -1,0 +1,1 @@
+"""JsonScanner: is a tool call's arguments text whole, open or broken."""
