@@ -1,0 +1,16 @@
+"""All streams of the corpus, in one order."""
+
+from __future__ import annotations
+
+from tests.corpus import anthropic_text, anthropic_tools, chat_odd, chat_text, chat_tools
+from tests.corpus.stream import CorpusStream
+
+STREAMS: tuple[CorpusStream, ...] = tuple(
+    stream
+    for module in (chat_text, chat_tools, chat_odd, anthropic_text, anthropic_tools)
+    for stream in module.streams()
+)
+
+
+def by_name(name: str) -> CorpusStream:
+    return next(stream for stream in STREAMS if stream.name == name)

@@ -1,0 +1,33 @@
+"""What one stream of the corpus is: the request an SDK would send and the bytes a provider would answer with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Dialect = Literal["openai-chat", "anthropic"]
+
+
+@dataclass(frozen=True)
+class CorpusStream:
+    """`unrecoverable` says in one word why a cut in this stream may end as an honest failure; None forbids it."""
+
+    name: str
+    dialect: Dialect
+    request: dict[str, Any]
+    data: bytes
+    unrecoverable: Literal["choices", "server tools", "structured output", "live call"] | None = None
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def pieces(text: str, *sizes: int) -> Iterator[str]:
+    """`text` in pieces whose lengths go round `sizes`, as a tokenizer would cut it."""
+    start = turn = 0
+    while start < len(text):
+        size = sizes[turn % len(sizes)]
+        yield text[start : start + size]
+        start += size
+        turn += 1

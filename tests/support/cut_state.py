@@ -1,0 +1,145 @@
+"""What a cut left behind, read from the wire by the shortest code that can do it, to judge the real planner by.
+
+It knows DESIGN section 5's table and the rule for a pending event at the end, and nothing of the core.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.corpus.stream import Dialect
+from tests.support.turns import Call, whole_arguments
+
+NORMAL_CHAT_STOPS = {"stop", "length", "tool_calls", "content_filter", "function_call"}
+CLOSING_CHAT_STOPS = {"stop", "tool_calls", "function_call"}
+
+
+@dataclass
+class _Call:
+    name: str
+    arguments: str = ""
+    closed: bool = False
+
+    @property
+    def complete(self) -> bool:
+        if self.closed:
+            return True
+        whole = whole_arguments(self.arguments)
+        try:
+            return isinstance(json.loads(whole), dict) and bool(json.loads(whole))
+        except ValueError:
+            return False
+
+
+@dataclass
+class CutState:
+    """The received part of a turn. `calls` are client-side ones in order of their first sight."""
+
+    text: str = ""
+    refusal: str = ""
+    reasoning: str = ""
+    stops: dict[int, str] = field(default_factory=dict)
+    calls: list[_Call] = field(default_factory=list)
+    server_item: bool = False
+    ended: bool = False
+
+    @property
+    def complete_calls(self) -> tuple[Call, ...]:
+        return tuple((call.name, whole_arguments(call.arguments)) for call in self.calls if call.complete)
+
+    def plan(self, choices: int) -> str:
+        """The row of the plan table that this state falls into."""
+        if self.ended or len(self.stops) >= choices:
+            return "R0"
+        if self.complete_calls:
+            return "R2"
+        if self.text.strip() or self.refusal.strip():
+            return "R3" if self.calls else "R1"
+        return "R4"
+
+
+def events_of(data: bytes) -> list[str]:
+    """The data of each event; at the end of input a pending one only if it is whole JSON or `[DONE]`."""
+    lines = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
+    found: list[str] = []
+    pending: list[bytes] = []
+    for line in lines[:-1]:
+        if not line:
+            found += _joined(pending)
+            pending = []
+        elif line.startswith(b"data:"):
+            pending.append(line[5:].removeprefix(b" "))
+    if lines[-1].startswith(b"data:"):
+        pending.append(lines[-1][5:].removeprefix(b" "))
+    return found + [text for text in _joined(pending) if _is_whole(text)]
+
+
+def _joined(parts: list[bytes]) -> list[str]:
+    return [b"\n".join(parts).decode("utf-8", "replace")] if parts else []
+
+
+def _is_whole(text: str) -> bool:
+    try:
+        return text == "[DONE]" or isinstance(json.loads(text), dict)
+    except ValueError:
+        return False
+
+
+def state_of(dialect: Dialect, data: bytes) -> CutState:
+    """Read everything that `data` holds of a turn."""
+    state = CutState()
+    blocks: dict[int, _Call] = {}
+    for text in events_of(data):
+        if text == "[DONE]":
+            continue
+        event = json.loads(text)
+        if dialect == "openai-chat":
+            _read_chat(state, event)
+        else:
+            _read_anthropic(state, blocks, event)
+    return state
+
+
+def _read_chat(state: CutState, event: dict[str, Any]) -> None:
+    for choice in event.get("choices") or []:
+        delta = choice.get("delta") or {}
+        state.text += delta.get("content") or ""
+        state.refusal += delta.get("refusal") or ""
+        state.reasoning += delta.get("reasoning_content") or ""
+        for call in delta.get("tool_calls") or []:
+            function = call.get("function") or {}
+            if call["index"] == len(state.calls):
+                for earlier in state.calls:
+                    earlier.closed = True
+                state.calls.append(_Call(function["name"]))
+            state.calls[call["index"]].arguments += function.get("arguments") or ""
+        reason = choice.get("finish_reason")
+        if reason in NORMAL_CHAT_STOPS:
+            state.stops[choice["index"]] = reason
+            for call in state.calls if reason in CLOSING_CHAT_STOPS else ():
+                call.closed = True
+
+
+def _read_anthropic(state: CutState, blocks: dict[int, _Call], event: dict[str, Any]) -> None:
+    kind, index = event["type"], event.get("index", -1)
+    if kind == "content_block_start":
+        block = event["content_block"]
+        if block["type"] == "tool_use":
+            blocks[index] = _Call(block["name"])
+            state.calls.append(blocks[index])
+        elif block["type"] not in ("text", "thinking", "redacted_thinking"):
+            state.server_item = True
+    elif kind == "content_block_delta":
+        delta = event["delta"]
+        state.text += delta.get("text", "")
+        state.reasoning += delta.get("thinking", "")
+        if index in blocks:
+            blocks[index].arguments += delta.get("partial_json", "")
+    elif kind == "content_block_stop" and index in blocks:
+        blocks[index].closed = True
+    elif kind == "message_delta" and event["delta"].get("stop_reason"):
+        state.stops[0] = event["delta"]["stop_reason"]
+    elif kind == "message_stop":
+        state.ended = True
