@@ -17,7 +17,7 @@ MODEL = "gemma-3-270m"
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A whole answer. `stop` is the dialect's own word; `text_ends` are the body bytes where a delta was whole."""
+    """A whole answer. `stop` is the dialect's own word; `text_ends`: the body bytes where a delta was whole."""
 
     text: str
     stop: str

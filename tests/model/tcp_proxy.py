@@ -109,7 +109,7 @@ class CutProxy:
     async def _exchange(self, client: _Peer, request: Head) -> bool:
         """One request and its response. False when the client's connection cannot carry another one.
 
-        Each has an upstream connection of its own: servers exist that close theirs after a stream unannounced,
+        Each has an upstream connection of its own: servers exist that close theirs after a stream unasked,
         and a proxy that noticed it too late would add a failure that nobody scripted.
         """
         exchange = Exchange(request.start_line, b"", self._cuts.popleft() if self._cuts else None)
