@@ -7,6 +7,7 @@ from importlib.util import find_spec
 
 import pytest
 
+from .figures import FIGURES_KEY, Figures
 from .llama_server import LlamaServer
 from .tcp_proxy import CutProxy
 
@@ -37,6 +38,16 @@ def llama(llama_process: LlamaServer) -> LlamaServer:
 async def proxy(llama: LlamaServer) -> AsyncIterator[CutProxy]:
     async with CutProxy(llama.port) as cut_proxy:
         yield cut_proxy
+
+
+@pytest.fixture
+def figures(pytestconfig: pytest.Config) -> Figures:
+    return pytestconfig.stash.setdefault(FIGURES_KEY, Figures())
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    for line in config.stash.get(FIGURES_KEY, Figures()).lines():
+        terminalreporter.write_line(line)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +18,7 @@ MODEL = "gemma-3-270m"
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A whole answer. `stop` is the dialect's own word; `text_ends`: the body bytes where a delta was whole."""
+    """A whole answer. `stop` is the dialect's own word; `text_ends`: body bytes where a delta was whole."""
 
     text: str
     stop: str
@@ -52,6 +53,14 @@ class Dialect(ABC):
     def read(self, body: bytes) -> Answer:
         """The answer in a whole response body."""
 
+    def partial_text(self, body: bytes) -> str:
+        """The text in a response body that broke off; an event whose data did not arrive whole is none."""
+        return "".join(self.text_of(event) for event in _whole_events(body))
+
+    @abstractmethod
+    def text_of(self, event: dict[str, Any]) -> str:
+        """The piece of text that one event carries."""
+
 
 class Chat(Dialect):
     """OpenAI Chat Completions."""
@@ -68,13 +77,16 @@ class Chat(Dialect):
             ids.add(chunk["id"])
             for choice in chunk["choices"]:
                 assert not stop, f"more after the finish reason: {data}"
-                if piece := choice["delta"].get("content"):
-                    text += piece
-                    ends.append(end)
                 stop = choice["finish_reason"] or ""
+            if piece := self.text_of(chunk):
+                text += piece
+                ends.append(end)
         assert stop, "no finish reason"
         assert len(ids) == 1, f"one answer with {len(ids)} ids"
         return Answer(text, stop, tuple(ends))
+
+    def text_of(self, event: dict[str, Any]) -> str:
+        return "".join(choice["delta"].get("content") or "" for choice in event["choices"])
 
 
 class Messages(Dialect):
@@ -90,7 +102,7 @@ class Messages(Dialect):
             kinds.append(event["type"])
             if event["type"] == "content_block_delta":
                 assert event["index"] == kinds.count("content_block_start") - 1, data
-                text += event["delta"]["text"]
+                text += self.text_of(event)
                 ends.append(end)
             elif event["type"] == "message_delta":
                 stop = event["delta"]["stop_reason"]
@@ -104,6 +116,9 @@ class Messages(Dialect):
         ]
         return Answer(text, stop, tuple(ends))
 
+    def text_of(self, event: dict[str, Any]) -> str:
+        return event["delta"]["text"] if event["type"] == "content_block_delta" else ""
+
 
 def _data_lines(body: bytes) -> Iterator[tuple[int, str]]:
     """The `data` of each event, and the body byte at which that event was whole (its blank line included)."""
@@ -113,6 +128,13 @@ def _data_lines(body: bytes) -> Iterator[tuple[int, str]]:
         for line in event.decode().split("\n"):
             if line.startswith("data: "):
                 yield position, line.removeprefix("data: ")
+
+
+def _whole_events(body: bytes) -> Iterator[dict[str, Any]]:
+    for line in body.decode(errors="replace").split("\n"):
+        with suppress(json.JSONDecodeError):
+            if line.startswith("data: "):
+                yield json.loads(line.removeprefix("data: "))
 
 
 CHAT = Chat()
