@@ -67,7 +67,7 @@ def cut_places(answer: Answer, count: int) -> list[int]:
 
 
 def joined(shown: str, prefill: str, continuation: str) -> str:
-    """The one right answer; `continuation` was said to `prefill`, which is `shown` without its last blanks."""
+    """The one right answer; `continuation` was said to `prefill`, which is `shown` without its end blanks."""
     blanks = shown.removeprefix(prefill)
     rest = continuation.lstrip()
     leading = continuation.removesuffix(rest)
