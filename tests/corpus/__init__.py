@@ -1,4 +1,4 @@
-"""Recorded-shape streams of both dialects, written for these tests; nothing in them is a real conversation."""
+"""Recorded-shape streams of both dialects, written for these tests; no conversation in them is real."""
 
 from tests.corpus.registry import STREAMS, by_name
 from tests.corpus.stream import CorpusStream

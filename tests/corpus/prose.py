@@ -1,4 +1,4 @@
-"""Invented answers that the corpus streams carry. Only their shapes matter: scripts, blanks, repeats, length."""
+"""Invented answers that the corpus streams carry. Only shapes matter: scripts, blanks, repeats, length."""
 
 PLAIN = (
     "A tide pool is a small world with hard rules. Twice a day the sea leaves it, and whatever lives there "

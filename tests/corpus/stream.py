@@ -1,4 +1,4 @@
-"""What one stream of the corpus is: the request an SDK would send and the bytes a provider would answer with."""
+"""What one stream of the corpus is: the request an SDK sends and the bytes a provider answers with."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Dialect = Literal["openai-chat", "anthropic"]
 
 @dataclass(frozen=True)
 class CorpusStream:
-    """`unrecoverable` says in one word why a cut in this stream may end as an honest failure; None forbids it."""
+    """`unrecoverable` says why a cut in this stream may end as an honest failure; None forbids it."""
 
     name: str
     dialect: Dialect

@@ -1,1 +1,1 @@
-"""Oracles that owe nothing to the code under test: the SDKs' own accumulators and a small reading of the wire."""
+"""Oracles that owe nothing to the code under test: the SDKs' accumulators and a small wire reader."""

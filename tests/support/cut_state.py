@@ -1,4 +1,4 @@
-"""What a cut left behind, read from the wire by the shortest code that can do it, to judge the real planner by.
+"""What a cut left behind, read from the wire by the shortest code that can, to judge the planner by.
 
 It knows DESIGN section 5's table and the rule for a pending event at the end, and nothing of the core.
 """
@@ -10,10 +10,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.corpus.stream import Dialect
-from tests.support.turns import Call, whole_arguments
 
 NORMAL_CHAT_STOPS = {"stop", "length", "tool_calls", "content_filter", "function_call"}
 CLOSING_CHAT_STOPS = {"stop", "tool_calls", "function_call"}
+
+Call = tuple[str, str]
+"""Name and raw arguments of a tool call (`{}` when it had none)."""
 
 
 @dataclass
@@ -43,6 +45,7 @@ class CutState:
     stops: dict[int, str] = field(default_factory=dict)
     calls: list[_Call] = field(default_factory=list)
     server_item: bool = False
+    ids: list[str] = field(default_factory=list)
     ended: bool = False
 
     @property
@@ -58,6 +61,13 @@ class CutState:
         if self.text.strip() or self.refusal.strip():
             return "R3" if self.calls else "R1"
         return "R4"
+
+
+def whole_arguments(raw: str | None) -> str:
+    """The SDK joins a `{}` placeholder and the arguments that replace it; no arguments at all mean `{}`."""
+    if not raw:
+        return "{}"
+    return raw[2:] if raw.startswith("{}") and len(raw) > 2 else raw
 
 
 def events_of(data: bytes) -> list[str]:
@@ -103,9 +113,11 @@ def state_of(dialect: Dialect, data: bytes) -> CutState:
 
 
 def _read_chat(state: CutState, event: dict[str, Any]) -> None:
+    if event.get("id") and event["id"] not in state.ids:
+        state.ids.append(event["id"])
     for choice in event.get("choices") or []:
         delta = choice.get("delta") or {}
-        state.text += delta.get("content") or ""
+        _read_content(state, delta.get("content") or "")
         state.refusal += delta.get("refusal") or ""
         state.reasoning += delta.get("reasoning_content") or ""
         for call in delta.get("tool_calls") or []:
@@ -120,6 +132,18 @@ def _read_chat(state: CutState, event: dict[str, Any]) -> None:
             state.stops[choice["index"]] = reason
             for call in state.calls if reason in CLOSING_CHAT_STOPS else ():
                 call.closed = True
+
+
+def _read_content(state: CutState, content: str | list[dict[str, Any]]) -> None:
+    """A string, or with Mistral a list of text and thinking parts."""
+    if isinstance(content, str):
+        state.text += content
+        return
+    for part in content:
+        if part["type"] == "text":
+            state.text += part["text"]
+        else:
+            state.reasoning += "".join(piece["text"] for piece in part["thinking"])
 
 
 def _read_anthropic(state: CutState, blocks: dict[int, _Call], event: dict[str, Any]) -> None:

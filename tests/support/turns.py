@@ -15,9 +15,7 @@ import openai
 from openai.lib.streaming.chat import ChatCompletionStreamState
 
 from tests.corpus.stream import Dialect
-
-Call = tuple[str, str]
-"""Name and raw arguments of a tool call (`{}` when it had none)."""
+from tests.support.cut_state import Call, state_of, whole_arguments
 
 
 @dataclass(frozen=True)
@@ -48,6 +46,8 @@ class Reading:
 @lru_cache(maxsize=20_000)
 def turn_of(dialect: Dialect, data: bytes) -> Reading:
     """Everything the dialect's own SDK reads from `data`; an error event of the stream ends the reading."""
+    if dialect == "openai-chat" and b'"content":[{' in data:
+        return _read_mistral(data)
     return _read_chat(data) if dialect == "openai-chat" else _read_anthropic(data)
 
 
@@ -110,11 +110,11 @@ def _chat_answer(choice: Any) -> Answer:
     return Answer(message.content or "", message.refusal or "", tuple(calls), choice.finish_reason)
 
 
-def whole_arguments(raw: str | None) -> str:
-    """The SDK joins a `{}` placeholder and the arguments that replace it; no arguments at all mean `{}`."""
-    if not raw:
-        return "{}"
-    return raw[2:] if raw.startswith("{}") and len(raw) > 2 else raw
+def _read_mistral(data: bytes) -> Reading:
+    """Content in lists of parts, which openai-python refuses; the small reader knows it."""
+    state = state_of("openai-chat", data)
+    answer = Answer(state.text, state.refusal, state.complete_calls, state.stops.get(0))
+    return Reading((answer,), tuple(state.ids), (), None, (None, None))
 
 
 def _read_anthropic(data: bytes) -> Reading:

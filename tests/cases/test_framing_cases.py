@@ -1,0 +1,70 @@
+"""Reported cases of the framing layer that are too large to store or that need more than a snapshot."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from seamstream._core import FrameTooLargeError, Splice, SseDecoder
+from tests.support.memory import peak_growth_bytes
+
+MIB = 1 << 20
+
+
+def _chat_event(text: str) -> bytes:
+    return b'data: {"choices":[{"index":0,"delta":{"content":"' + text.encode() + b'"}}]}\n\n'
+
+
+def test_b06_one_blank_at_most_is_taken_after_the_colon() -> None:
+    assert [event.data for event in SseDecoder().feed(b"data:  x\n\ndata:y\n\ndata: z\n\n")] == [
+        " x",
+        "y",
+        "z",
+    ]
+
+
+def test_b09_retry_and_the_last_id_stay_readable() -> None:
+    decoder = SseDecoder()
+    decoder.feed(b"retry: 1500\n\nid: 41\n\nid: 42\ndata: {}\n\n: beat\n\ndata:\n\n")
+    assert (decoder.retry_ms, decoder.last_event_id) == (1500, "42")
+
+
+def test_b15_two_megabytes_in_one_event() -> None:
+    splice = Splice("openai-chat")
+    data = _chat_event("A" * 2_000_000)
+    out = b"".join(splice.feed(data[at : at + 4096]) for at in range(0, len(data), 4096))
+    splice.cut()
+    assert splice.snapshot()["text"] == "A" * 2_000_000
+    assert out == data
+
+
+def test_b16_a_line_that_never_ends_is_a_typed_error_in_bounded_memory() -> None:
+    splice = Splice("openai-chat", max_event_bytes=4 * MIB)
+    read = b"x" * MIB
+
+    def feed() -> None:
+        splice.feed(b"data: ")
+        for _ in range(256):
+            splice.feed(read)
+
+    with peak_growth_bytes() as growth, pytest.raises(FrameTooLargeError) as caught:
+        feed()
+    assert caught.value.kind == "max_event_bytes"
+    assert growth() < 24 * MIB
+    assert len(splice.pending()) <= 6 * MIB
+
+
+def test_b16_thousands_of_events_in_one_read_cost_linear_time() -> None:
+    event = _chat_event("A" * 1_650)
+
+    def seconds(count: int) -> float:
+        splice, read = Splice("openai-chat"), event * count
+        begin = time.perf_counter()
+        splice.feed(read)
+        return time.perf_counter() - begin
+
+    seconds(1_000)
+    few = min(seconds(4_500) for _ in range(3))
+    many = min(seconds(18_000) for _ in range(3))
+    assert many / few < 4 * 2

@@ -1,0 +1,103 @@
+"""Every reported case gives its right value, however the bytes are cut into reads."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from seamstream._core import Splice, SseDecoder
+from tests.cases.case import Case, load
+
+CASES = load()
+USAGE_FIELDS = 2
+
+
+def _snapshot(case: Case, reads: list[bytes], reader: Any = "bytes") -> dict[str, Any]:
+    splice = Splice(case.dialect, reader=reader, **case.options)
+    for read in reads:
+        splice.feed(read)
+    if not splice.done:
+        splice.cut()
+    return splice.snapshot()
+
+
+def _plain(value: Any) -> Any:
+    """Tuples as lists, so that values from JSON and from the core compare."""
+    return json.loads(json.dumps(value)) if isinstance(value, tuple | list | dict) else value
+
+
+def _differences(case: Case, snapshot: dict[str, Any]) -> dict[str, Any]:
+    wrong = {key: snapshot[key] for key, right in case.expect.items() if _plain(snapshot[key]) != right}
+    for key, check in CHECKS.items():
+        if key in case.more and not check(case.more[key], snapshot):
+            wrong[key] = snapshot
+    return wrong
+
+
+def _usage_is(right: list[int], snapshot: dict[str, Any]) -> bool:
+    return list(snapshot["usage"][:USAGE_FIELDS]) == right
+
+
+def _in_flight_is(right: list[list[str]], snapshot: dict[str, Any]) -> bool:
+    return _plain(snapshot["in_flight_tools"]) == right
+
+
+def _calls_parse_to(right: list[list[Any]], snapshot: dict[str, Any]) -> bool:
+    calls = snapshot["completed_tool_calls"]
+    return [[call_id, name, json.loads(raw)] for call_id, name, raw in calls] == right
+
+
+def _thinking_is(right: list[dict[str, str]], snapshot: dict[str, Any]) -> bool:
+    return [json.loads(block) for block in snapshot["signed_thinking"]] == right
+
+
+def _error_is(right: dict[str, Any], snapshot: dict[str, Any]) -> bool:
+    if snapshot["error"] is None:
+        return False
+    found = dict(zip(("type", "code", "status", "message", "raw"), snapshot["error"], strict=True))
+    held = right.get("message_holds", "")
+    return held in found["message"] and all(
+        found[key] == value for key, value in right.items() if key != "message_holds"
+    )
+
+
+CHECKS = {
+    "usage": _usage_is,
+    "in_flight": _in_flight_is,
+    "parsed_calls": _calls_parse_to,
+    "thinking": _thinking_is,
+    "error": _error_is,
+}
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_the_snapshot_is_right_at_every_split(case: Case) -> None:
+    for reads in case.every_cut():
+        wrong = _differences(case, _snapshot(case, reads))
+        assert not wrong, (wrong, reads[0])
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_the_typed_reader_sees_the_same(case: Case) -> None:
+    assert not _differences(case, _snapshot(case, list(case.reads), reader="typed"))
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if "framing" in case.more], ids=str)
+def test_the_framing_dispatches_the_same_events_at_every_split(case: Case) -> None:
+    whole = SseDecoder()
+    expected = [(event.event, event.data, event.id) for event in whole.feed(case.data)]
+    assert len(expected) == case.more["framing"]
+    for reads in case.every_cut():
+        decoder = SseDecoder()
+        found = [event for read in reads for event in decoder.feed(read)]
+        assert [(event.event, event.data, event.id) for event in found] == expected
+
+
+def test_every_entry_of_the_layers_that_are_ours_is_here() -> None:
+    framing = {"B01", "B03", "B05", "B06", "B07", "B10", "B11", "B13"}
+    event = {"B08", "B09", "B21", "B22", "B24", "B27", "B44"}
+    accumulate = {"B12", "B28", "B29", "B32", "B33", "B35", "B36", "B37", "B38", "B40", "B42", "B43", "B45"}
+    accumulate |= {"B46", "B47", "B49", "B51", "B52", "B53", "B54", "B55", "B57", "B58", "B59", "B60", "B71"}
+    assert {case.id for case in CASES} == framing | event | accumulate
