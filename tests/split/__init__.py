@@ -1,0 +1,1 @@
+"""The result of the core does not depend on how the bytes were cut into chunks."""
