@@ -1,0 +1,12 @@
+"""The only reader of the process environment."""
+
+from __future__ import annotations
+
+import os
+
+from .recovery.policy import RecoveryPolicy
+
+
+def apply_environment(policy: RecoveryPolicy) -> RecoveryPolicy:
+    """The policy as `SEAMSTREAM_MODE` overrides it."""
+    return policy.with_environment(os.environ)

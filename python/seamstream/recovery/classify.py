@@ -1,0 +1,168 @@
+"""What a failed answer means: may the same request be sent again, when, and if not, why not.
+
+Decisions rest on codes and statuses, never on words, with two exceptions that providers force on us: an
+overlong prompt and a refused prefill are named only in the message of a 400.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import orjson
+
+from ..types import InBandError
+from .error_codes import (
+    GENERIC_CODES,
+    OVERFLOW_WORDING,
+    PREFILL_WORDING,
+    RETRYABLE,
+    SPECIFIC_CODES,
+    FailureKind,
+    kind_of_status,
+    normalise,
+)
+from .retry_after import RetryHint, read_retry_hint
+
+MAX_MESSAGE_CHARS: Final = 500
+
+# `x-should-retry: true` cannot heal these: the same request meets the same refusal.
+_REFUSALS: Final = frozenset(
+    {
+        FailureKind.QUOTA,
+        FailureKind.AUTH,
+        FailureKind.UNKNOWN_MODEL,
+        FailureKind.OVERFLOW,
+        FailureKind.FILTER,
+        FailureKind.PREFILL_REFUSED,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FailureClass:
+    """A failure, classified. `retry_after_s` is the server's wish; None when it has none."""
+
+    kind: FailureKind
+    retryable: bool
+    retry_after_s: float | None = None
+    code: str = ""
+    message: str = ""
+    status: int | None = None
+
+    @property
+    def forbids_requests(self) -> bool:
+        """No request of this run can succeed any more. A refused prefill forbids only that way of asking."""
+        return not self.retryable and self.kind is not FailureKind.PREFILL_REFUSED
+
+
+def classify_http(status: int, headers: Mapping[str, str], body: bytes, *, now: float) -> FailureClass:
+    """Classify an answer that is no stream: an error status with whatever body it has."""
+    document = _parse(body)
+    facts = _ErrorFacts.of(document)
+    hint = read_retry_hint(headers, document, now=now)
+    kind = _kind(facts, status)
+    if kind is FailureKind.RATE_LIMIT and facts.anthropic_shape and hint == RetryHint():
+        # Anthropic names a wait whenever waiting helps; a spend cap comes without one and stays.
+        kind = FailureKind.QUOTA
+    return _failure(kind, hint, facts, status)
+
+
+def classify_in_band(error: InBandError, *, now: float = 0.0) -> FailureClass:
+    """Classify an error that came inside a 200 stream. `now` matters for hints that are points in time."""
+    document = _parse(_data_of(error.raw))
+    facts = _ErrorFacts.of(document, error)
+    status = error.status if error.status is not None and error.status >= 400 else facts.numeric_code
+    kind = _kind(facts, status)
+    return _failure(kind, read_retry_hint({}, document, now=now), facts, status)
+
+
+def network_failure(message: str, *, retryable: bool = True) -> FailureClass:
+    """A request that got no answer at all. A bad certificate or a bad URL is not retryable."""
+    return FailureClass(FailureKind.NETWORK, retryable, message=message[:MAX_MESSAGE_CHARS])
+
+
+@dataclass(frozen=True, slots=True)
+class _ErrorFacts:
+    """What an error document says, in whatever shape it came."""
+
+    codes: tuple[str, ...] = ()
+    message: str = ""
+    numeric_code: int | None = None
+    anthropic_shape: bool = False
+
+    @classmethod
+    def of(cls, document: Any, known: InBandError | None = None) -> _ErrorFacts:
+        error = _error_object(document)
+        codes = tuple(dict.fromkeys(_codes(error, known)))
+        message = str(error.get("message") or (known.message if known else "") or error.get("detail") or "")
+        numbers = [int(code) for code in codes if code.isdecimal() and 400 <= int(code) <= 599]
+        anthropic = isinstance(document, dict) and document.get("type") == "error"
+        return cls(codes, message[:MAX_MESSAGE_CHARS], numbers[0] if numbers else None, anthropic)
+
+
+def _error_object(document: Any) -> dict[str, Any]:
+    """The object that holds code and message: `error`, the document itself, or a bare string."""
+    if not isinstance(document, dict):
+        return {}
+    error = document.get("error", document)
+    if isinstance(error, dict):
+        return error
+    return {"message": error} if isinstance(error, str) else document
+
+
+def _codes(error: Mapping[str, Any], known: InBandError | None) -> Iterator[str]:
+    """Every code of an error object, the most exact first."""
+    for path in (
+        ("details", "error_code"),
+        ("metadata", "error_type"),
+        ("innererror", "code"),
+        ("code",),
+        ("type",),
+    ):
+        value: Any = error
+        for key in path:
+            value = value.get(key) if isinstance(value, Mapping) else None
+        if isinstance(value, str | int) and not isinstance(value, bool):
+            yield str(value)
+    for code in (known.code, known.type) if known else ():
+        if code:
+            yield code
+
+
+def _kind(facts: _ErrorFacts, status: int | None) -> FailureKind:
+    words = [normalise(code) for code in facts.codes]
+    for word in words:
+        if word in SPECIFIC_CODES:
+            return SPECIFIC_CODES[word]
+    if status in (None, 400, 413, 422):
+        if OVERFLOW_WORDING.search(facts.message):
+            return FailureKind.OVERFLOW
+        if PREFILL_WORDING.search(facts.message):
+            return FailureKind.PREFILL_REFUSED
+    if status is not None:
+        return kind_of_status(status)
+    return next((GENERIC_CODES[word] for word in words if word in GENERIC_CODES), FailureKind.SERVER_ERROR)
+
+
+def _failure(kind: FailureKind, hint: RetryHint, facts: _ErrorFacts, status: int | None) -> FailureClass:
+    retryable = kind in RETRYABLE
+    if hint.should_retry is not None and kind not in _REFUSALS:
+        retryable = hint.should_retry
+    code = next((code for code in facts.codes if not code.isdecimal()), "")
+    return FailureClass(kind, retryable, hint.wait_s, code, facts.message, status)
+
+
+def _parse(body: bytes) -> Any:
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return None
+
+
+def _data_of(raw: bytes) -> bytes:
+    """The data of an event as received; a line that is no event stays what it is."""
+    lines = raw.splitlines()
+    data = [line[5:].removeprefix(b" ") for line in lines if line.startswith(b"data:")]
+    return b"\n".join(data) if data else raw

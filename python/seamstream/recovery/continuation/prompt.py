@@ -1,0 +1,71 @@
+"""Strategy `prompt`: the answer so far as an assistant turn, then a user message that asks for the rest.
+
+The user message quotes the end of the text as a JSON string and asks to begin with it: the echo is what shows
+where the reply fits. Tools and the system prompt stay as they are, and nothing in the message forbids a tool.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from typing import Final
+
+import orjson
+
+from ...types import Snapshot
+from ..policy import QUOTE_PLACEHOLDER
+from .messages import Message, with_assistant_turn
+from .request import RequestFacts
+
+NAME = "prompt"
+EXACT = False
+
+MAX_QUOTE_CHARS: Final = 160
+# A quote that begins with a whole word is easier to repeat; looking further would waste its length.
+_WORD_SEARCH_CHARS: Final = 24
+_JOINER: Final = "\u200d"
+
+
+def fits(_facts: RequestFacts) -> bool:
+    """Any conversation may go on with a user turn."""
+    return True
+
+
+def messages(
+    base: Sequence[Message], facts: RequestFacts, snapshot: Snapshot, text: str, prompt: str
+) -> list[Message]:
+    """The messages of the next request; `text` has no trailing blanks, `prompt` has a place for the quote."""
+    quoted = orjson.dumps(quote_of(text)).decode()
+    turns = with_assistant_turn(base, facts.dialect, text, snapshot.signed_thinking)
+    return [*turns, {"role": "user", "content": prompt.replace(QUOTE_PLACEHOLDER, quoted)}]
+
+
+def quote_of(text: str) -> str:
+    """The end of `text`, at most 160 characters: all of a shorter text, else from a whole character or word
+    on.
+    """
+    text = text.rstrip()
+    if len(text) <= MAX_QUOTE_CHARS:
+        return text
+    start = len(text) - MAX_QUOTE_CHARS
+    while start < len(text) - 1 and _inside_character(text, start):
+        start += 1
+    return text[_word_start(text, start) :]
+
+
+def _inside_character(text: str, start: int) -> bool:
+    """Would a cut before `start` split what a reader sees as one character?"""
+    after, before = text[start], text[start - 1]
+    if before == _JOINER or after == _JOINER or (before, after) == ("\r", "\n"):
+        return True
+    modifier = "\U0001f3fb" <= after <= "\U0001f3ff" or "\ufe00" <= after <= "\ufe0f"
+    return modifier or unicodedata.combining(after) != 0
+
+
+def _word_start(text: str, start: int) -> int:
+    if text[start - 1].isspace():
+        return start
+    for position in range(start, start + _WORD_SEARCH_CHARS):
+        if text[position].isspace() and not text[position + 1].isspace():
+            return position + 1
+    return start
