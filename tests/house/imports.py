@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+import pkgutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+import aiohttp
 
 PACKAGE = "seamstream"
 ROOT = Path(__file__).resolve().parents[2]
@@ -86,8 +89,14 @@ def _targets(module: str, node: ast.Import | ast.ImportFrom) -> Iterator[str]:
     base = _absolute(module, node)
     for alias in node.names:
         submodule = f"{base}.{alias.name}"
-        known = submodule in modules() or submodule == f"{PACKAGE}._core"
-        yield submodule if known else base
+        yield submodule if _is_module(submodule) else base
+
+
+def _is_module(name: str) -> bool:
+    top, _, below = name.partition(".")
+    if top == "aiohttp":
+        return below in {found.name for found in pkgutil.iter_modules(aiohttp.__path__)}
+    return name in modules() or name == f"{PACKAGE}._core"
 
 
 def _absolute(module: str, node: ast.ImportFrom) -> str:
