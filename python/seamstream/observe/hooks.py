@@ -22,10 +22,10 @@ _LOG = logging.getLogger("seamstream")
 class RunEvent:
     """One arrow of a run. `at_s` is wall-clock time; fields that an arrow has no fact for are empty.
 
-    `cause`, `plan` and `strategy` belong to a cut; `gap_s` is the time from a cut to the next content and
-    stands on the arrow that ended the attempt in which that content came. `outcome` stands on arrows into a
-    final state, `turn` and `provenance` on the one into `succeeded`; `salvaged` names the plan that made a
-    broken turn whole without a request.
+    `cause`, `plan` and `strategy` belong to a cut (with mode "observe": what would have been done);
+    `salvaged` names the plan that made a broken turn whole without a request. On arrows into a final state
+    stand `outcome` and `gap_s`, the seconds from cuts to the next content summed over the run; on the one
+    into `succeeded` also `turn` and `provenance`.
     """
 
     run_id: str

@@ -3,7 +3,8 @@
 The plan is made before any budget is looked at, because R0 and R2 need no request and so no budget. Where a
 plan that continues cannot fit, a whole restart is tried; where that would repeat what the reader already has,
 the answer is an honest refusal. Calls here are those that the client executes; blank text is no text; every
-unfinished call counts.
+unfinished call counts. A byte reader that holds half a call is never told that the turn ended in tool use,
+because its client would execute that half.
 """
 
 from __future__ import annotations
@@ -55,7 +56,8 @@ def make_plan(
     if snapshot.degraded is not None:
         return _refuse(f"recovery is off for this run ({snapshot.degraded})")
     single = max(facts.choices, snapshot.choices) <= 1
-    if snapshot.completed_tool_calls and single:
+    half_call_left = reader == "bytes" and snapshot.shown.live_tool
+    if snapshot.completed_tool_calls and single and not half_call_left:
         calls = snapshot.in_flight_tools
         return Decision(Plan.SYNTHESIZE_TOOL_USE, cancelled=calls, hints=tuple(map(hint_of, calls)))
     if (why := _forbids_requests(snapshot, facts, policy, error)) is not None:
@@ -122,7 +124,7 @@ def _after_server_item(snapshot: Snapshot, facts: RequestFacts, reader: Reader) 
 
 def _cannot_continue(snapshot: Snapshot, facts: RequestFacts, reader: Reader) -> str | None:
     """Why the text so far cannot be the beginning of the next attempt's answer."""
-    if reader == "bytes" and snapshot.shown.tool:
+    if reader == "bytes" and (snapshot.shown.tool or snapshot.shown.live_tool):
         return "a tool call that is not whole has already left"
     if not snapshot.text.strip() and not snapshot.refusal.strip():
         return "there is no text to continue"
@@ -140,7 +142,7 @@ def _continue(snapshot: Snapshot) -> Decision:
 def _restart(snapshot: Snapshot, reader: Reader, why: str) -> Decision:
     """Restart where nothing that would be repeated has left; shown reasoning does not forbid it."""
     shown = snapshot.shown
-    if reader == "typed" or not (shown.text_chars or shown.refusal or shown.tool):
+    if reader == "typed" or not (shown.text_chars or shown.refusal or shown.tool or shown.live_tool):
         return Decision(Plan.WHOLE_RESTART)
     return _refuse(why)
 
