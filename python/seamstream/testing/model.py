@@ -17,6 +17,7 @@ from .render import render
 from .render_anthropic import anthropic_body
 from .render_chat import chat_body
 from .render_options import Dialect, RenderOptions, compact
+from .vendor_errors import error_body
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,8 @@ class DeterministicModel:
             limit = _token_limit(dialect, body)
             asked = read_request(dialect, body, self.answer, accepts_prefill=self.accepts_prefill)
         except RejectedError as error:
-            return error_reply(dialect, 400, "invalid_request_error", str(error))
+            body_400 = error_body(dialect, 400, str(error))
+            return Reply(400, {"content-type": "application/json"}, body=body_400)
         said = self._say(asked).stopped_before(_stop_sequences(body)).limited(limit)
         options = self._options_for(dialect, body)
         if body.get("stream"):
@@ -84,21 +86,6 @@ class DeterministicModel:
             include_usage=self.options.include_usage or wants_usage,
             others=others,
         )
-
-
-def error_reply(
-    dialect: Dialect, status: int, error_type: str, message: str, code: str | None = None
-) -> Reply:
-    """An HTTP error in the dialect's own form."""
-    data = compact(error_data(dialect, error_type, message, code)).encode()
-    return Reply(status, {"content-type": "application/json"}, body=data)
-
-
-def error_data(dialect: Dialect, error_type: str, message: str, code: str | None = None) -> dict[str, Any]:
-    """The error object that both HTTP errors and errors inside a stream carry."""
-    if dialect == "anthropic":
-        return {"type": "error", "error": {"type": error_type, "message": message}, "request_id": "req_test"}
-    return {"error": {"message": message, "type": error_type, "param": None, "code": code}}
 
 
 def _token_limit(dialect: Dialect, body: dict[str, Any]) -> int | None:

@@ -1,0 +1,164 @@
+"""What "the same answer" means, decided from the bytes that a reader got.
+
+The bytes are read by a small reader written for this, not by seamstream's core: what is judged must not judge
+itself. Two turns are equal when text (adjacent parts joined), refusal, tool calls (name, arguments, order) and
+stop reason are equal.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from .render_options import Dialect
+
+_LINE_END = re.compile(rb"\r\n|\n|\r")
+_CHAT_STOP = {
+    "stop": "end_turn",
+    "length": "max_tokens",
+    "tool_calls": "tool_use",
+    "function_call": "tool_use",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A tool call. `arguments` is the JSON value, or raw text when it is none; `whole`: it may be executed."""
+
+    name: str
+    arguments: Any
+    whole: bool
+
+
+@dataclass(slots=True)
+class _RawCall:
+    name: str = ""
+    arguments: str = ""
+    closed: bool = False
+
+
+@dataclass(slots=True)
+class ReadTurn:
+    """A turn as a reader would put it together. `ended` is the dialect's own proof that it is complete."""
+
+    text: str = ""
+    refusal: str = ""
+    reasoning: str = ""
+    calls: list[Call] = field(default_factory=list)
+    stop: str | None = None
+    ended: bool = False
+    error: dict[str, Any] | None = None
+    response_ids: set[str] = field(default_factory=set)
+
+
+def read_turn(dialect: Dialect, received: bytes, *, choice: int = 0) -> ReadTurn:
+    """The turn in `received`, which may break off anywhere."""
+    turn, raw_calls = ReadTurn(), dict[int, _RawCall]()
+    for data in _event_data(received):
+        if data == "[DONE]":
+            continue
+        event = json.loads(data)
+        if event.get("error"):
+            turn.error = event["error"]
+        elif dialect == "openai-chat":
+            _read_chunk(event, turn, raw_calls, choice)
+        else:
+            _read_event(event, turn, raw_calls)
+    turn.calls = [_call(raw_calls[index]) for index in sorted(raw_calls)]
+    return turn
+
+
+def differences(expected: ReadTurn, got: ReadTurn) -> list[str]:
+    """The names of the properties that are not equal; empty when both are the same answer."""
+    pairs = {
+        "text": (expected.text, got.text),
+        "refusal": (expected.refusal, got.refusal),
+        "tool calls": (expected.calls, got.calls),
+        "stop reason": (expected.stop, got.stop),
+        "end": (expected.ended, got.ended),
+    }
+    return [name for name, (left, right) in pairs.items() if left != right]
+
+
+def salvaged(at_the_cut: ReadTurn) -> ReadTurn:
+    """What is due when a cut left complete calls: its text and those calls, ended as tool use (plan R2)."""
+    calls = [call for call in at_the_cut.calls if call.whole]
+    return replace(at_the_cut, calls=calls, stop="tool_use", ended=True, error=None)
+
+
+def _event_data(received: bytes) -> list[str]:
+    """The data of every event that a blank line has closed."""
+    events, lines = list[str](), list[str]()
+    *closed_lines, _ = _LINE_END.split(received)
+    for line in closed_lines:
+        if not line and lines:
+            events.append("\n".join(lines))
+            lines = []
+        elif line.startswith(b"data:"):
+            lines.append(line[5:].removeprefix(b" ").decode(errors="replace"))
+    return events
+
+
+def _read_chunk(chunk: dict[str, Any], turn: ReadTurn, raw_calls: dict[int, _RawCall], choice: int) -> None:
+    for found in chunk.get("choices") or ():
+        if found.get("index") != choice:
+            continue
+        delta = found.get("delta") or {}
+        turn.response_ids.add(chunk.get("id", ""))
+        turn.text += delta.get("content") or ""
+        turn.refusal += delta.get("refusal") or ""
+        turn.reasoning += delta.get("reasoning_content") or ""
+        for call in delta.get("tool_calls") or ():
+            function = call.get("function") or {}
+            index = call.get("index", 0)
+            _close(raw_calls, but=index)
+            _grow(raw_calls, index, function.get("name") or "", function.get("arguments") or "")
+        if found.get("finish_reason"):
+            turn.stop = _CHAT_STOP.get(found["finish_reason"], found["finish_reason"])
+            turn.ended = True
+            _close(raw_calls)
+
+
+def _read_event(event: dict[str, Any], turn: ReadTurn, raw_calls: dict[int, _RawCall]) -> None:
+    kind, index = event.get("type"), event.get("index", 0)
+    if kind == "message_start":
+        turn.response_ids.add(event["message"]["id"])
+    elif kind == "content_block_start":
+        block = event["content_block"]
+        turn.text += block.get("text") or ""
+        if block["type"] == "tool_use":
+            _grow(raw_calls, index, block["name"], "")
+    elif kind == "content_block_delta":
+        delta = event["delta"]
+        turn.text += delta.get("text") or ""
+        turn.reasoning += delta.get("thinking") or ""
+        if index in raw_calls:
+            _grow(raw_calls, index, "", delta.get("partial_json") or "")
+    elif kind == "content_block_stop":
+        _close(raw_calls)
+    elif kind == "message_delta":
+        turn.stop = event["delta"].get("stop_reason") or turn.stop
+    elif kind == "message_stop":
+        turn.ended = True
+
+
+def _grow(raw_calls: dict[int, _RawCall], index: int, name: str, arguments: str) -> None:
+    call = raw_calls.setdefault(index, _RawCall())
+    call.name += name
+    call.arguments += arguments
+
+
+def _close(raw_calls: dict[int, _RawCall], *, but: int | None = None) -> None:
+    for index, call in raw_calls.items():
+        call.closed = call.closed or index != but
+
+
+def _call(raw: _RawCall) -> Call:
+    """A closed call is whole; an open one only when its arguments are an object that says something."""
+    try:
+        value = json.loads(raw.arguments or "{}")
+    except ValueError:
+        return Call(raw.name, raw.arguments, whole=raw.closed)
+    return Call(raw.name, value, whole=raw.closed or (isinstance(value, dict) and bool(value)))

@@ -1,0 +1,132 @@
+"""A provider on a real socket that really breaks, by script, at `/v1/chat/completions` and `/v1/messages`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import Any, Literal
+
+from aiohttp import web
+
+from .exchange import Exchange
+from .fault_replies import Responder, reply_under
+from .faults import Fault, Framing
+from .render_options import Dialect
+from .sender import Delivery, Sender
+from .wire import Wire, WrittenResponse
+
+_DIALECTS: dict[str, Dialect] = {"/v1/chat/completions": "openai-chat", "/v1/messages": "anthropic"}
+
+Script = Sequence[Fault] | Callable[[Exchange], Fault]
+
+
+class FaultServer:
+    """An async context manager; inside it `url` is the base address and `requests` fills with what was asked.
+
+    `script` gives each request its fault, in order, and healthy replies when it is used up; or it is a
+    function of the request. How bytes are cut into socket writes is the `delivery`.
+    """
+
+    def __init__(
+        self,
+        model: Responder,
+        script: Script = (),
+        *,
+        delivery: Delivery | None = None,
+        framing: Framing = "chunked",
+        connections: Literal["keep", "close", "stale"] = "keep",
+    ) -> None:
+        """`connections`: "stale" promises to keep the connection, and closes it on its second request."""
+        self.requests: list[Exchange] = []
+        self._model = model
+        self._script = script
+        self._delivery = delivery or Delivery()
+        self._framing: Framing = framing
+        self._policy = connections
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._closing = False
+        self._answered = 0
+        self._runner = web.ServerRunner(
+            web.Server(self._handle, handler_cancellation=True, access_log=None), shutdown_timeout=1.0
+        )
+
+    async def __aenter__(self) -> FaultServer:
+        await self._runner.setup()
+        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._closing = True
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._runner.cleanup()
+
+    @property
+    def url(self) -> str:
+        host, port = self._runner.addresses[0][:2]
+        return f"http://{host}:{port}"
+
+    def url_for(self, dialect: Dialect) -> str:
+        """The address that a request of this dialect goes to."""
+        return self.url + next(path for path, spoken in _DIALECTS.items() if spoken == dialect)
+
+    async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        task = asyncio.current_task()
+        if task is not None:
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        exchange = await self._receive(request)
+        try:
+            return await self._answer(request, exchange)
+        except (ConnectionError, asyncio.CancelledError) as error:
+            if not self._closing and not exchange.finished:
+                exchange.client_left_at = len(exchange.sent)
+            if isinstance(error, asyncio.CancelledError):
+                raise
+            return WrittenResponse(reusable=False)
+        finally:
+            exchange.close()
+
+    async def _receive(self, request: web.BaseRequest) -> Exchange:
+        raw_body = await request.content.read()
+        connection = request.transport.get_extra_info("peername")[1] if request.transport else 0
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        body = json.loads(raw_body) if raw_body and headers.get("content-type", "").endswith("json") else None
+        number = len(self.requests) + 1
+        exchange = Exchange(
+            number, connection, request.path, headers, raw_body, body, _DIALECTS.get(request.path)
+        )
+        self.requests.append(exchange)
+        return exchange
+
+    async def _answer(self, request: web.BaseRequest, exchange: Exchange) -> web.StreamResponse:
+        if self._policy == "stale" and self._is_second_use(exchange):
+            exchange.fault = Fault.no_response()
+        else:
+            exchange.fault = self._next_fault(exchange)
+        reply = reply_under(exchange.fault, self._model, exchange)
+        wire = Wire(request, exchange.fault.framing or self._framing)
+        sender = Sender(wire, exchange, self._delivery, reusable=self._policy != "close")
+        if exchange.fault.before_head:
+            reusable = await sender.end(b"")
+        else:
+            reusable = await sender.send(reply)
+        return WrittenResponse(reusable=reusable)
+
+    def _is_second_use(self, exchange: Exchange) -> bool:
+        return any(
+            other.connection == exchange.connection for other in self.requests if other is not exchange
+        )
+
+    def _next_fault(self, exchange: Exchange) -> Fault:
+        if callable(self._script):
+            return self._script(exchange)
+        self._answered += 1
+        if self._answered <= len(self._script):
+            return self._script[self._answered - 1]
+        return Fault.none()

@@ -1,0 +1,67 @@
+"""Errors as the two vendors write them, for an HTTP status: as a body and as an event inside a stream."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .render_options import Dialect, RenderOptions, compact, sse
+
+DONE = b"data: [DONE]\n\n"
+
+_ANTHROPIC_TYPES = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    402: "billing_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    500: "api_error",
+    504: "timeout_error",
+    529: "overloaded_error",
+}
+_CHAT_TYPES: dict[int, tuple[str, str | int | None]] = {
+    400: ("invalid_request_error", None),
+    401: ("invalid_request_error", "invalid_api_key"),
+    404: ("invalid_request_error", "model_not_found"),
+    429: ("rate_limit_error", "rate_limit_exceeded"),
+    500: ("server_error", None),
+}
+_MESSAGES = {
+    429: "Rate limit reached, slow down.",
+    500: "The server had an error while processing the request.",
+    503: "The service is unavailable at the moment.",
+    529: "Overloaded",
+}
+
+
+def error_data(dialect: Dialect, status: int, message: str | None = None) -> dict[str, Any]:
+    """The error object that both HTTP errors and errors inside a stream carry."""
+    text = message or _MESSAGES.get(status, f"The request failed with status {status}.")
+    if dialect == "anthropic":
+        error = {"type": _ANTHROPIC_TYPES.get(status, "api_error"), "message": text}
+        return {"type": "error", "error": error, "request_id": "req_test"}
+    # Servers that speak OpenAI's protocol without being OpenAI put the HTTP status where OpenAI has no code.
+    kind, code = _CHAT_TYPES.get(status, ("server_error", status))
+    return {"error": {"message": text, "type": kind, "param": None, "code": code}}
+
+
+def error_body(dialect: Dialect, status: int, message: str | None = None) -> bytes:
+    """The body of an HTTP error."""
+    return compact(error_data(dialect, status, message)).encode()
+
+
+def error_event(dialect: Dialect, status: int) -> bytes:
+    """An error event inside a 200 stream."""
+    return sse(
+        error_data(dialect, status), RenderOptions(), event="error" if dialect == "anthropic" else None
+    )
+
+
+def keep_alive_event(dialect: Dialect) -> bytes:
+    """What the dialect sends when it has nothing to say."""
+    return (
+        sse({"type": "ping"}, RenderOptions(), event="ping")
+        if dialect == "anthropic"
+        else b": keep-alive\n\n"
+    )
