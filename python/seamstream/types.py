@@ -164,6 +164,8 @@ class Shown:
     refusal: bool = False
     reasoning: bool = False
     tool: bool = False
+    live_tool: bool = False
+    """A tool call that is still unfinished has left in part."""
     server_item: bool = False
 
 

@@ -1,0 +1,55 @@
+//! Wire protocols: one file each. A dialect reads events into deltas and writes changes of the turn back.
+
+mod anthropic;
+mod chat;
+mod chat_calls;
+
+pub use anthropic::Anthropic;
+pub use chat::Chat;
+
+use crate::delta::{Delta, PartKind, Stop};
+use crate::frame::{Frame, Framing};
+use crate::turn::{Change, Part, Turn};
+
+/// One wire protocol, both directions. Reading state belongs to one attempt, writing state to the reader.
+pub trait Dialect: Send + Sync {
+    fn framing(&self, max_event_bytes: usize) -> Box<dyn Framing>;
+
+    /// Reads one frame that is not silent.
+    fn read<'a>(&mut self, frame: &'a Frame<'_>, deltas: &mut Vec<Delta<'a>>);
+
+    /// A new attempt begins.
+    fn next_attempt(&mut self);
+
+    /// True for parts that have a number of their own on the wire.
+    fn numbers(&self, kind: PartKind) -> bool;
+
+    /// Writes one change of a part. `begun` says whether the envelope of the message has left.
+    fn write_change(&mut self, part: &Part, change: Change, begun: bool, out: &mut Vec<u8>);
+
+    /// Writes a delta that is only passed on.
+    fn write_raw(&mut self, part: &Part, raw: &[u8], out: &mut Vec<u8>);
+
+    /// Writes the stop reason (with usage where it belongs there).
+    fn write_stop(&mut self, turn: &Turn, choice: u32, stop: Stop, raw: &str, out: &mut Vec<u8>);
+
+    /// Writes whatever ends the stream.
+    fn write_end(&mut self, turn: &Turn, out: &mut Vec<u8>);
+
+    fn write_error(&self, kind: &str, message: &str, status: Option<u16>, out: &mut Vec<u8>);
+
+    /// An event that keeps a waiting reader alive and means nothing.
+    fn keepalive(&self) -> &'static [u8];
+
+    /// Whether `[DONE]` (or the like) proves completeness without a stop reason, which a profile may say.
+    fn set_done_is_end(&mut self, _value: bool) {}
+}
+
+/// The dialect of that name.
+pub fn by_name(name: &str) -> Option<Box<dyn Dialect>> {
+    match name {
+        "openai-chat" => Some(Box::new(Chat::default())),
+        "anthropic" => Some(Box::new(Anthropic::default())),
+        _ => None,
+    }
+}

@@ -1,0 +1,43 @@
+//! Framing: where one event of a byte stream ends. SSE, NDJSON and binary event streams share this trait, so that
+//! a dialect is free in its framing and the splice never looks at separators.
+
+use std::borrow::Cow;
+
+use crate::error::FrameTooLarge;
+
+/// What kind of frame was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FrameKind {
+    /// Carries data for the dialect.
+    Event,
+    /// Keeps the connection alive or separates events: comments, blank lines, control-only blocks.
+    Silent,
+    /// Bytes that are no legal frame of the format; `data` is the raw block.
+    Unknown,
+}
+
+/// One whole frame at the start of the buffer.
+#[derive(Debug)]
+pub struct Frame<'b> {
+    /// Raw bytes of the frame in the buffer, terminator included.
+    pub len: usize,
+    pub kind: FrameKind,
+    /// Name of the event, empty if the format has none.
+    pub name: &'b [u8],
+    pub data: Cow<'b, [u8]>,
+    /// What must follow the raw bytes to make them a whole frame; not empty only from `finish`.
+    pub completion: &'static [u8],
+}
+
+/// Finds frames in a buffer that its caller owns. The buffer always starts where the last frame ended; bytes are
+/// only ever appended to it. An implementation remembers how far it has looked, so that total work stays linear.
+pub trait Framing: Send + Sync {
+    /// The first whole frame, or `None` when more bytes are needed.
+    fn next<'b>(&mut self, buffer: &'b [u8]) -> Result<Option<Frame<'b>>, FrameTooLarge>;
+
+    /// End of input: the pending frame if its payload is whole although its terminator never came.
+    fn finish<'b>(&mut self, buffer: &'b [u8]) -> Option<Frame<'b>>;
+
+    /// A new attempt begins: forget everything about the last one.
+    fn reset(&mut self);
+}

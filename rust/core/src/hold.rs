@@ -1,0 +1,270 @@
+//! What must wait, and until when.
+//!
+//! Events wait in order. There are three reasons besides a seam: something soft (a preamble, a part's opening, a text
+//! part's closing) waits for firm content, so that a restart or a continuation in the same part stays invisible; an
+//! unfinished tool call waits until it is complete; the terminal events wait for the end. The earliest event that any
+//! reason keeps back keeps back everything behind it.
+
+use std::collections::VecDeque;
+
+use crate::delta::PartKind;
+use crate::turn::{Change, Effect, Part, Shown, Turn};
+
+/// Why something is held, for the driver's timers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waiting {
+    Preamble,
+    Seam,
+    Tool,
+    End,
+}
+
+impl Waiting {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Preamble => "preamble",
+            Self::Seam => "seam",
+            Self::Tool => "tool",
+            Self::End => "end",
+        }
+    }
+}
+
+#[derive(Debug)]
+struct HeldEvent {
+    bytes: usize,
+    effects: Vec<Effect>,
+    silent: bool,
+}
+
+/// The queue of held events of one run.
+#[derive(Debug)]
+pub struct Hold {
+    events: VecDeque<HeldEvent>,
+    bytes: Vec<u8>,
+    /// Number of the next event; the first held one is `sequence - events.len()`.
+    sequence: u64,
+    soft_from: Option<u64>,
+    soft_is_closing: bool,
+    /// Unfinished calls that are held, with the event that opened each.
+    tools: Vec<(usize, u64)>,
+    stop_from: Option<u64>,
+    grace_over: bool,
+    hold_tools: bool,
+    hold_tools_bytes: usize,
+}
+
+impl Hold {
+    pub fn new(hold_tools: bool, hold_tools_bytes: usize) -> Self {
+        Self {
+            events: VecDeque::new(),
+            bytes: Vec::new(),
+            sequence: 0,
+            soft_from: Some(0),
+            soft_is_closing: false,
+            tools: Vec::new(),
+            stop_from: None,
+            grace_over: false,
+            hold_tools,
+            hold_tools_bytes,
+        }
+    }
+
+    /// A new attempt: nothing is held any more. `preamble` says whether its first events wait for content.
+    pub fn restart(&mut self, preamble: bool) {
+        self.events.clear();
+        self.bytes.clear();
+        self.soft_from = preamble.then_some(self.sequence);
+        self.soft_is_closing = false;
+        self.tools.clear();
+        self.stop_from = None;
+        self.grace_over = false;
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.events.is_empty()
+    }
+
+    /// Raw bytes that are held.
+    pub fn held_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Takes note of what the event about to be queued or passed changed.
+    pub fn note(&mut self, turn: &mut Turn, effects: &[Effect]) {
+        let now = self.sequence;
+        for effect in effects {
+            self.note_effect(now, &mut turn.parts, *effect);
+        }
+        if self.finish_tools(turn) {
+            self.clear_soft();
+        }
+        match turn.is_stopped() && !self.grace_over {
+            true => self.stop_from = self.stop_from.or(Some(now)),
+            false => self.stop_from = None,
+        }
+        if turn.ended {
+            self.release_everything(turn);
+        }
+    }
+
+    fn note_effect(&mut self, now: u64, parts: &mut [Part], effect: Effect) {
+        let part = &mut parts[effect.part];
+        match (part.kind, effect.change) {
+            (PartKind::Tool, Change::Opened) if self.hold_tools => self.tools.push((effect.part, now)),
+            (PartKind::Tool, Change::Opened) => {
+                part.live = true;
+                self.clear_soft();
+            }
+            (PartKind::Tool, _) => {}
+            (PartKind::Server | PartKind::Other, Change::Opened) => self.clear_soft(),
+            (_, Change::Opened) => self.soft(now, false),
+            (_, Change::Text { .. }) if part.is_blank() => self.soft(now, false),
+            (_, Change::Text { .. } | Change::Signature { .. }) => self.clear_soft(),
+            (PartKind::Text | PartKind::Refusal, Change::Closed) => self.soft(now, true),
+            _ => {}
+        }
+    }
+
+    fn soft(&mut self, now: u64, closing: bool) {
+        if self.soft_from.is_none() {
+            self.soft_from = Some(now);
+            self.soft_is_closing = closing;
+        }
+    }
+
+    fn clear_soft(&mut self) {
+        self.soft_from = None;
+    }
+
+    /// Drops the calls that are complete or too long from the list; true if any was.
+    fn finish_tools(&mut self, turn: &mut Turn) -> bool {
+        if self.tools.is_empty() {
+            return false;
+        }
+        let before = self.tools.len();
+        self.tools.retain(|&(part, _)| !turn.parts[part].is_complete_tool());
+        let bytes: usize = self.tools.iter().map(|&(part, _)| turn.parts[part].text.len()).sum();
+        if bytes > self.hold_tools_bytes {
+            self.tools_go_live(turn);
+        }
+        self.tools.len() < before
+    }
+
+    fn tools_go_live(&mut self, turn: &mut Turn) {
+        for (part, _) in self.tools.drain(..) {
+            turn.parts[part].live = true;
+        }
+    }
+
+    fn release_everything(&mut self, turn: &mut Turn) {
+        self.tools_go_live(turn);
+        self.clear_soft();
+        self.stop_from = None;
+    }
+
+    /// The driver's timer ran out for what is waited for.
+    pub fn expire(&mut self, turn: &mut Turn) {
+        match self.waiting() {
+            Some(Waiting::Tool) => {
+                self.tools_go_live(turn);
+                self.clear_soft();
+            }
+            Some(Waiting::End) => {
+                self.grace_over = true;
+                self.release_everything(turn);
+            }
+            Some(_) => self.clear_soft(),
+            None => {}
+        }
+    }
+
+    pub fn waiting(&self) -> Option<Waiting> {
+        if !self.tools.is_empty() {
+            Some(Waiting::Tool)
+        } else if self.stop_from.is_some() {
+            Some(Waiting::End)
+        } else if self.soft_from.is_some() && !self.soft_is_closing && !self.is_empty() {
+            Some(Waiting::Preamble)
+        } else {
+            None
+        }
+    }
+
+    /// True when the event that was just noted may leave at once.
+    pub fn lets_pass(&self) -> bool {
+        self.is_empty() && self.first_kept().is_none()
+    }
+
+    /// Number of the first event that must stay.
+    fn first_kept(&self) -> Option<u64> {
+        let tools = self.tools.iter().map(|&(_, from)| from).min();
+        [self.soft_from, tools, self.stop_from].into_iter().flatten().min()
+    }
+
+    /// The noted event leaves without being queued.
+    pub fn passed(&mut self) {
+        self.sequence += 1;
+    }
+
+    /// Queues the noted event.
+    pub fn push(&mut self, bytes: &[u8], effects: Vec<Effect>, silent: bool) {
+        self.bytes.extend_from_slice(bytes);
+        self.events.push_back(HeldEvent { bytes: bytes.len(), effects, silent });
+        self.sequence += 1;
+    }
+
+    /// Moves what may leave to `out`; true if any event that is not silent was among it.
+    pub fn release(&mut self, out: &mut Vec<u8>) -> bool {
+        let first = self.sequence - self.events.len() as u64;
+        let count = match self.first_kept() {
+            Some(kept) => usize::try_from(kept.saturating_sub(first)).unwrap_or(usize::MAX),
+            None => self.events.len(),
+        };
+        let leaving = self.events.drain(..count.min(self.events.len()));
+        let (mut bytes, mut spoke) = (0, false);
+        for event in leaving {
+            bytes += event.bytes;
+            spoke |= !event.silent;
+        }
+        out.extend(self.bytes.drain(..bytes));
+        spoke
+    }
+
+    /// Leaves to `out` whatever is held, whole.
+    pub fn release_all(&mut self, out: &mut Vec<u8>) -> bool {
+        let spoke = self.events.iter().any(|event| !event.silent);
+        self.events.clear();
+        out.append(&mut self.bytes);
+        spoke
+    }
+
+    /// Held events before the first one that belongs to a part: the envelope. Leaves them to `out`.
+    pub fn release_envelope(&mut self, out: &mut Vec<u8>) -> bool {
+        let mut spoke = false;
+        while self.events.front().is_some_and(|event| event.effects.is_empty()) {
+            if let Some(event) = self.events.pop_front() {
+                out.extend(self.bytes.drain(..event.bytes));
+                spoke |= !event.silent;
+            }
+        }
+        spoke
+    }
+
+    /// Works out what of each part has left, from what is still held.
+    pub fn mark_shown(&self, turn: &mut Turn) {
+        turn.mark_all_shown();
+        for event in self.events.iter().rev() {
+            for effect in event.effects.iter().rev() {
+                let shown = &mut turn.parts[effect.part].shown;
+                match effect.change {
+                    Change::Opened => *shown = Shown::default(),
+                    Change::Text { from, .. } => shown.bytes = shown.bytes.min(from),
+                    Change::Replaced => shown.bytes = 0,
+                    Change::Signature { from, .. } => shown.signature = shown.signature.min(from),
+                    Change::Closed => shown.closed = false,
+                }
+            }
+        }
+    }
+}

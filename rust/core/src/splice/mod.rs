@@ -1,0 +1,532 @@
+//! The state machine that owns a run's bytes: feed, cut, resume, finish.
+//!
+//! Sans-IO, like h11: it never reads a socket or a clock. While nothing was cut what leaves is what came in, whole
+//! events in order. After a cut that was visible to the reader, each further attempt is read into deltas and written
+//! again under the first attempt's envelope.
+
+mod events;
+mod outbox;
+mod recover;
+mod rewrite;
+
+pub use events::TypedEvent;
+pub use recover::{Plan, Resume};
+
+use crate::delta::{Delta, Failure, Key, PartKind, Stop};
+use crate::dialect::{self, Dialect};
+use crate::frame::{Frame, FrameKind, Framing};
+use crate::hold::{Hold, Waiting};
+use crate::limits::Limits;
+use crate::seam::{Seam, StopWatch};
+use crate::turn::{Effect, LimitPassed, Turn};
+use outbox::Outbox;
+
+/// Who reads: the provider's own protocol, or seamstream's events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reader {
+    Bytes,
+    Typed,
+}
+
+/// What a run is made with.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    pub reader: Reader,
+    pub hold_tools: bool,
+    pub choices: u32,
+    pub done_is_end: bool,
+    pub limits: Limits,
+}
+
+/// What a feed gives back.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Output {
+    /// Exactly the bytes that were fed.
+    Same,
+    Bytes(Vec<u8>),
+}
+
+/// Where the stream stands, for the choice of the idle limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    Start,
+    Text,
+    Quiet,
+}
+
+/// A seam as it was made.
+#[derive(Clone, Debug)]
+pub struct SeamMade {
+    /// Characters of text before it.
+    pub offset: usize,
+    pub plan: &'static str,
+    pub join: &'static str,
+    /// The attempt that begins here.
+    pub attempt: u32,
+    pub guessed_blanks: bool,
+}
+
+/// See the module's documentation.
+pub struct Splice {
+    dialect: Box<dyn Dialect>,
+    framing: Box<dyn Framing>,
+    options: Options,
+    pub(crate) turn: Turn,
+    hold: Hold,
+    /// The half event at the end of what was received.
+    tail: Vec<u8>,
+    effects: Vec<Effect>,
+    events: Vec<TypedEvent>,
+    /// Attempts after a visible cut are written anew.
+    rewriting: bool,
+    /// The message's envelope has left.
+    begun: bool,
+    next_index: u32,
+    seam: Option<Seam>,
+    watch: Option<StopWatch>,
+    plan: Plan,
+    /// The part that a continuation's text goes on in.
+    target: Option<usize>,
+    /// Key and kind under which the continuation's text arrives and is kept.
+    seam_key: Key,
+    seam_kind: PartKind,
+    /// A stop sequence straddled the seam: the answer ends here.
+    stopped_here: bool,
+    stop_written: bool,
+    seams: Vec<SeamMade>,
+    seam_refusal: Option<&'static str>,
+    failure: Option<Failure>,
+    /// The end event came without a stop reason.
+    early_end: bool,
+    done: bool,
+    degraded: Option<String>,
+    /// Raw deltas of the frame at hand, for rewriting.
+    raw_deltas: Vec<(usize, Vec<u8>)>,
+    progress: u64,
+    progressed: bool,
+    bytes_received: u64,
+    phase: Phase,
+    server_items: Vec<(String, bool)>,
+    panic_after: Option<u64>,
+}
+
+impl Splice {
+    /// `None` when the dialect is not known.
+    pub fn new(name: &str, options: Options) -> Option<Self> {
+        let mut dialect = dialect::by_name(name)?;
+        dialect.set_done_is_end(options.done_is_end);
+        Some(Self::with_dialect(dialect, options))
+    }
+
+    /// For dialects that are not built in.
+    pub fn with_dialect(dialect: Box<dyn Dialect>, options: Options) -> Self {
+        let framing = dialect.framing(options.limits.max_event_bytes);
+        let mut turn = Turn::new(options.limits);
+        turn.choices = options.choices.max(1);
+        Self {
+            dialect,
+            framing,
+            turn,
+            hold: Hold::new(options.hold_tools, options.limits.hold_tools_bytes),
+            options,
+            tail: Vec::new(),
+            effects: Vec::new(),
+            events: Vec::new(),
+            rewriting: false,
+            begun: false,
+            next_index: 0,
+            seam: None,
+            watch: None,
+            plan: Plan::Continue,
+            target: None,
+            seam_key: Key { choice: 0, slot: u32::MAX },
+            seam_kind: PartKind::Text,
+            stopped_here: false,
+            stop_written: false,
+            seams: Vec::new(),
+            seam_refusal: None,
+            failure: None,
+            early_end: false,
+            done: false,
+            degraded: None,
+            raw_deltas: Vec::new(),
+            progress: 0,
+            progressed: false,
+            bytes_received: 0,
+            phase: Phase::Start,
+            server_items: Vec::new(),
+            panic_after: None,
+        }
+    }
+
+    /// Gives received bytes; returns what may go to the reader now. An event above the limit ends the attempt with a
+    /// failure of kind `frame_too_large`; what came before it leaves as usual.
+    pub fn feed(&mut self, chunk: &[u8]) -> Output {
+        self.bytes_received += chunk.len() as u64;
+        self.progressed = false;
+        if self.degraded.is_some() {
+            return Output::Same;
+        }
+        if self.done || self.must_end() {
+            return Output::Bytes(Vec::new());
+        }
+        if self.tail.is_empty() {
+            let mut outbox = Outbox::new(chunk);
+            let used = self.consume(&mut outbox);
+            if !self.is_over() {
+                self.tail.extend_from_slice(&chunk[used..]);
+            }
+            return outbox.finish(used, true);
+        }
+        let mut buffer = std::mem::take(&mut self.tail);
+        buffer.extend_from_slice(chunk);
+        let mut outbox = Outbox::new(&buffer);
+        let used = self.consume(&mut outbox);
+        let output = outbox.finish(used, false);
+        if !self.is_over() {
+            buffer.drain(..used);
+            self.tail = buffer;
+        }
+        output
+    }
+
+    /// Nothing more of this attempt will be looked at.
+    fn is_over(&self) -> bool {
+        self.degraded.is_some() || self.done || self.must_end()
+    }
+
+    /// Takes whole frames; returns how many bytes were used (all of them once the run is degraded).
+    fn consume(&mut self, outbox: &mut Outbox<'_>) -> usize {
+        let input = outbox.input();
+        let mut used = 0;
+        while !self.is_over() {
+            let frame = match self.framing.next(&input[used..]) {
+                Ok(Some(frame)) => frame,
+                Ok(None) => break,
+                Err(error) => {
+                    self.fail_with("frame_too_large", "max_event_bytes", error.to_string());
+                    break;
+                }
+            };
+            let start = used;
+            used += frame.len;
+            self.take_frame(&frame, &input[start..used], outbox, start);
+            if self.degraded.is_some() {
+                outbox.pass(start, input.len());
+                used = input.len();
+            }
+        }
+        used
+    }
+
+    fn fail_with(&mut self, kind: &str, code: &str, message: String) {
+        self.failure = Some(Failure { kind: kind.to_owned(), code: code.to_owned(), message, ..Failure::default() });
+    }
+
+    fn take_frame(&mut self, frame: &Frame<'_>, raw: &[u8], outbox: &mut Outbox<'_>, at: usize) {
+        self.maybe_panic();
+        if frame.kind == FrameKind::Silent {
+            self.take_silent(raw, outbox, at);
+            return;
+        }
+        let mut deltas = Vec::new();
+        self.dialect.read(frame, &mut deltas);
+        if deltas.iter().all(|delta| matches!(delta, Delta::Keepalive)) {
+            self.take_silent(raw, outbox, at);
+            return;
+        }
+        self.progress += 1;
+        self.progressed = true;
+        self.effects.clear();
+        self.raw_deltas.clear();
+        for delta in deltas {
+            if let Err(LimitPassed(limit)) = self.take_delta(delta, raw) {
+                self.pass_limit(limit, outbox);
+                return;
+            }
+            if self.must_end() {
+                return;
+            }
+        }
+        self.note_events();
+        if self.options.reader == Reader::Typed {
+            self.done |= self.turn.ended;
+            return;
+        }
+        if self.rewriting {
+            let bytes = self.rewrite();
+            self.settle(None, &bytes, outbox);
+        } else {
+            self.settle(Some(at), raw, outbox);
+        }
+    }
+
+    /// Keep-alives do not wait behind held events, once the message has begun.
+    fn take_silent(&mut self, raw: &[u8], outbox: &mut Outbox<'_>, at: usize) {
+        if self.options.reader == Reader::Typed {
+            return;
+        }
+        if self.begun || self.hold.is_empty() {
+            outbox.pass(at, at + raw.len());
+        } else {
+            self.hold.push(raw, Vec::new(), true);
+        }
+    }
+
+    /// Queues or passes one event and releases whatever may leave now.
+    fn settle(&mut self, at: Option<usize>, bytes: &[u8], outbox: &mut Outbox<'_>) {
+        let effects = std::mem::take(&mut self.effects);
+        self.hold.note(&mut self.turn, &effects);
+        if self.hold.lets_pass() {
+            self.hold.passed();
+            self.begun |= !bytes.is_empty();
+            match at {
+                Some(at) => outbox.pass(at, at + bytes.len()),
+                None => outbox.push(bytes),
+            }
+            self.effects = effects;
+        } else {
+            self.hold.push(bytes, effects, bytes.is_empty());
+            self.begun |= outbox.push_with(|out| self.hold.release(out));
+        }
+        self.done |= self.turn.ended;
+    }
+
+    fn take_delta(&mut self, delta: Delta<'_>, raw: &[u8]) -> Result<(), LimitPassed> {
+        self.note_phase(&delta);
+        match delta {
+            Delta::Failure(mut failure) => {
+                if self.turn.is_stopped() {
+                    self.turn.ended = true; // a stop reason already seen means done
+                    return Ok(());
+                }
+                raw.clone_into(&mut failure.raw);
+                self.failure = Some(failure);
+                Ok(())
+            }
+            Delta::Stop { stop: Stop::Abnormal, raw: reason, .. } => {
+                self.failure = Some(Failure {
+                    kind: "abnormal_stop".to_owned(),
+                    code: reason.clone().into_owned(),
+                    status: None,
+                    message: format!("the provider ended the answer with {reason:?}"),
+                    raw: raw.to_vec(),
+                });
+                Ok(())
+            }
+            Delta::End if !self.turn.is_stopped() && !self.options.done_is_end => {
+                self.early_end = true;
+                Ok(())
+            }
+            Delta::Raw { key, raw } => {
+                if let (true, Some(part)) = (self.rewriting, self.turn.find(key)) {
+                    self.raw_deltas.push((part, raw.to_vec()));
+                }
+                Ok(())
+            }
+            delta => self.take_content(&delta),
+        }
+    }
+
+    fn take_content(&mut self, delta: &Delta<'_>) -> Result<(), LimitPassed> {
+        if self.seam.is_some() || self.watch.is_some() {
+            return self.take_at_seam(delta);
+        }
+        if let (Delta::Text { key, kind, .. } | Delta::Open { key, kind, .. }, Some(target)) = (delta, self.target) {
+            if matches!(kind, PartKind::Text | PartKind::Refusal) && self.turn.find(*key).is_none() {
+                self.adopt(target, *key);
+                if matches!(delta, Delta::Open { .. }) {
+                    return Ok(());
+                }
+            }
+        }
+        if let (Delta::Open { kind, index, .. }, false) = (delta, self.rewriting) {
+            if self.dialect.numbers(*kind) {
+                self.next_index = self.next_index.max(index.saturating_add(1));
+            }
+        }
+        self.turn.apply(delta, &mut self.effects)
+    }
+
+    /// From now on the continuation's part with that key is the part that was cut.
+    fn adopt(&mut self, target: usize, key: Key) {
+        let attempt = self.turn.attempt();
+        let part = &mut self.turn.parts[target];
+        part.key = key;
+        part.attempt = attempt;
+        part.closed = false;
+        self.target = None;
+    }
+
+    fn note_phase(&mut self, delta: &Delta<'_>) {
+        match delta {
+            Delta::Text { kind: PartKind::Reasoning, .. } | Delta::Arguments { .. } => self.phase = Phase::Quiet,
+            Delta::Text { text, .. } if !text.trim().is_empty() || self.phase == Phase::Quiet => {
+                self.phase = Phase::Text;
+            }
+            Delta::Open { kind: PartKind::Text, .. } => {}
+            Delta::Open { kind, id, .. } => {
+                self.phase = Phase::Quiet;
+                if *kind == PartKind::Server {
+                    self.note_server_item(id);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A server-side call is open until an item that is not a call follows it.
+    fn note_server_item(&mut self, id: &str) {
+        if id.is_empty() {
+            if let Some(open) = self.server_items.iter_mut().find(|item| item.1) {
+                open.1 = false;
+                return;
+            }
+        }
+        self.server_items.push((id.to_owned(), !id.is_empty()));
+    }
+
+    /// A passed limit: a healthy stream goes on verbatim, a spliced one cannot.
+    fn pass_limit(&mut self, limit: &'static str, outbox: &mut Outbox<'_>) {
+        if self.rewriting || self.options.reader == Reader::Typed {
+            self.fail_with("seamstream_limit", limit, format!("the run passed {limit}"));
+        } else {
+            outbox.push_with(|out| self.hold.release_all(out));
+            self.degraded = Some(limit.to_owned());
+        }
+    }
+
+    /// The attempt has to end now, although its connection may be fine.
+    pub fn must_end(&self) -> bool {
+        self.failure.is_some() || self.early_end || self.seam_refusal.is_some() || self.stopped_here
+    }
+
+    /// Stops interpreting: from now on bytes pass verbatim. Returns what was pending.
+    pub fn degrade(&mut self, reason: &str) -> Vec<u8> {
+        let pending = self.pending();
+        self.hold.restart(false);
+        self.tail.clear();
+        self.degraded = Some(reason.to_owned());
+        pending
+    }
+
+    /// Raw bytes of this attempt that were received and have not left.
+    pub fn pending(&self) -> Vec<u8> {
+        let mut pending = self.hold.held_bytes().to_vec();
+        pending.extend_from_slice(&self.tail);
+        pending
+    }
+
+    /// The driver's hold timer ran out.
+    pub fn expire(&mut self) -> Vec<u8> {
+        let mut out = Vec::new();
+        if self.degraded.is_some() {
+            return out;
+        }
+        if self.options.reader == Reader::Typed && self.seam.is_none() {
+            self.done |= self.turn.is_stopped();
+            return out;
+        }
+        if self.seam.is_some() || self.watch.is_some() {
+            self.expire_seam(&mut out);
+            return out;
+        }
+        self.hold.expire(&mut self.turn);
+        self.begun |= self.hold.release(&mut out);
+        out
+    }
+
+    pub fn waiting(&self) -> Option<Waiting> {
+        if self.done || self.degraded.is_some() {
+            return None;
+        }
+        if self.seam.as_ref().is_some_and(Seam::has_text) || self.watch.is_some() {
+            return Some(Waiting::Seam);
+        }
+        match self.options.reader {
+            Reader::Bytes => self.hold.waiting(),
+            Reader::Typed => self.turn.is_stopped().then_some(Waiting::End),
+        }
+    }
+
+    /// The bits that a driver looks at after each chunk; 0 in steady flow.
+    pub fn flags(&self) -> u32 {
+        let bits = [
+            (1, self.waiting().is_some()),
+            (2, !self.progressed),
+            (4, self.failure.is_some() || self.early_end || self.stopped_here),
+            (8, self.done),
+            (16, self.degraded.is_some()),
+            (32, self.seam_refusal.is_some()),
+            (64, self.phase != Phase::Text),
+        ];
+        bits.iter().map(|&(bit, on)| if on { bit } else { 0 }).sum()
+    }
+
+    pub fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    pub fn progress(&self) -> u64 {
+        self.progress
+    }
+
+    pub fn is_done(&self) -> bool {
+        self.done
+    }
+
+    /// The dialect's proof of completeness was seen.
+    pub fn terminal_seen(&self) -> bool {
+        self.turn.is_stopped() || self.turn.ended
+    }
+
+    pub fn degraded(&self) -> Option<&str> {
+        self.degraded.as_deref()
+    }
+
+    pub fn seam_refusal(&self) -> Option<&'static str> {
+        self.seam_refusal
+    }
+
+    pub fn failure(&self) -> Option<&Failure> {
+        self.failure.as_ref()
+    }
+
+    pub fn turn(&self) -> &Turn {
+        &self.turn
+    }
+
+    pub fn seams(&self) -> &[SeamMade] {
+        &self.seams
+    }
+
+    pub fn bytes_received(&self) -> u64 {
+        self.bytes_received
+    }
+
+    /// How many choices the request asked for, once somebody has read it.
+    pub fn expect_choices(&mut self, choices: u32) {
+        self.turn.choices = self.turn.choices.max(choices);
+    }
+
+    /// `none`, `paired` (every server-side call has its result) or `open`.
+    pub fn server_items(&self) -> &'static str {
+        match self.server_items.iter().any(|item| item.1) {
+            _ if self.server_items.is_empty() => "none",
+            true => "open",
+            false => "paired",
+        }
+    }
+
+    /// For tests of fail-open: panics at the n-th event from now.
+    pub fn panic_after(&mut self, events: u64) {
+        self.panic_after = Some(events);
+    }
+
+    fn maybe_panic(&mut self) {
+        if let Some(left) = self.panic_after.as_mut() {
+            assert!(*left > 0, "a panic that a test asked for");
+            *left -= 1;
+        }
+    }
+}

@@ -1,0 +1,340 @@
+//! What happens at and after a cut: taking stock, going on, and the closing bytes.
+
+use super::{Reader, SeamMade, Splice, TypedEvent};
+use crate::delta::{Failure, Key, PartKind, Stop};
+use crate::frame::Frame;
+use crate::seam::{Seam, StopWatch, Verdict};
+use crate::turn::{Change, Effect, Part};
+
+/// Plans that need a new attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Plan {
+    Continue,
+    Truncate,
+    Restart,
+}
+
+/// How the next attempt was asked to go on.
+#[derive(Clone, Debug)]
+pub struct Resume {
+    pub plan: Plan,
+    /// The strategy continues right after the prefix, without an echo.
+    pub exact: bool,
+    /// Else: the end of the text that was asked to be repeated.
+    pub quote: String,
+    /// Blanks at the end of the text that the request did not carry.
+    pub stripped: String,
+    pub strict: bool,
+    pub stop: Vec<String>,
+    pub reason: String,
+}
+
+impl Splice {
+    /// The attempt is over. A pending event that is whole but for its blank line is taken; returns what may leave.
+    pub fn cut(&mut self) -> Vec<u8> {
+        if self.degraded.is_some() {
+            return std::mem::take(&mut self.tail);
+        }
+        let mut out = Vec::new();
+        if !self.must_end() && !self.done {
+            self.take_pending_frame(&mut out);
+        }
+        self.tail.clear();
+        self.settle_open_seam();
+        self.turn.complete_whole_calls();
+        self.hold.mark_shown(&mut self.turn);
+        self.announce_ready();
+        out
+    }
+
+    fn take_pending_frame(&mut self, out: &mut Vec<u8>) {
+        let tail = std::mem::take(&mut self.tail);
+        let Some(frame) = self.framing.finish(&tail) else { return };
+        let mut raw = tail[..frame.len].to_vec();
+        raw.extend_from_slice(frame.completion);
+        let whole = Frame { len: raw.len(), kind: frame.kind, name: frame.name, data: frame.data, completion: b"" };
+        let mut outbox = super::outbox::Outbox::new(&raw);
+        self.take_frame(&whole, &raw, &mut outbox, 0);
+        if let super::Output::Bytes(bytes) = outbox.finish(raw.len(), false) {
+            out.extend_from_slice(&bytes);
+        }
+    }
+
+    /// A seam that a second cut leaves undecided: sure text is kept, anything else was no progress.
+    fn settle_open_seam(&mut self) {
+        self.watch = None;
+        let Some(mut seam) = self.seam.take() else { return };
+        if !seam.has_text() {
+            return;
+        }
+        if let Verdict::Joined { join, text, guessed_blanks } = seam.push("") {
+            if join != crate::seam::Join::Unanchored {
+                self.keep_joined(join, &text, guessed_blanks);
+            }
+        }
+    }
+
+    fn keep_joined(&mut self, join: crate::seam::Join, text: &str, guessed_blanks: bool) {
+        self.seams.push(SeamMade {
+            offset: self.turn.joined(PartKind::Text).chars().count(),
+            plan: "R1",
+            join: join.as_str(),
+            attempt: self.turn.attempt(),
+            guessed_blanks,
+        });
+        self.effects.clear();
+        if self.turn.text(self.seam_key, self.seam_kind, text, &mut self.effects).is_ok() {
+            let effects = self.effects.clone();
+            self.hold.push(b"", effects, true);
+            self.note_events();
+        }
+    }
+
+    /// The next attempt begins under that plan. Returns bytes that leave now.
+    pub fn resume(&mut self, resume: &Resume) -> Vec<u8> {
+        let mut out = Vec::new();
+        self.failure = None;
+        self.early_end = false;
+        self.seam_refusal = None;
+        self.stopped_here = false;
+        self.stop_written = false;
+        self.target = None;
+        self.plan = resume.plan;
+        self.phase = super::Phase::Start;
+        match resume.plan {
+            Plan::Restart => self.restart(&resume.reason, &mut out),
+            Plan::Continue | Plan::Truncate => self.go_on(resume, &mut out),
+        }
+        self.framing.reset();
+        self.dialect.next_attempt();
+        self.turn.next_attempt();
+        out
+    }
+
+    fn restart(&mut self, reason: &str, out: &mut Vec<u8>) {
+        self.seam = None;
+        self.watch = None;
+        self.server_items.clear();
+        if self.options.reader == Reader::Typed {
+            if !self.turn.parts.is_empty() {
+                self.announce(TypedEvent::Reset { reason: reason.to_owned() });
+            }
+        } else if self.begun {
+            self.close_shown_parts(None, out);
+            self.rewriting = true;
+        }
+        self.seams.clear();
+        self.turn.clear();
+        self.hold.restart(!self.rewriting);
+    }
+
+    fn go_on(&mut self, resume: &Resume, out: &mut Vec<u8>) {
+        self.cancel_unfinished_calls();
+        if self.options.reader == Reader::Bytes {
+            self.write_envelope(out);
+            self.write_unshown(out);
+            self.rewriting = true;
+        }
+        self.hold.restart(false);
+        let kind = self.text_kind();
+        self.target = self.open_target(kind);
+        self.close_shown_parts(self.target, out);
+        let text = self.turn.joined(kind);
+        let prefix = text.strip_suffix(resume.stripped.as_str()).unwrap_or(&text);
+        self.seam = Some(Seam::new(prefix, &resume.quote, &resume.stripped, resume.exact, resume.strict));
+        self.watch = StopWatch::new(&resume.stop, &text);
+        self.seam_kind = kind;
+        self.seam_key = Key { choice: 0, slot: u32::MAX };
+    }
+
+    /// What a continuation goes on with: the text, or the refusal when that is all there is.
+    fn text_kind(&self) -> PartKind {
+        let any = |kind| self.turn.parts.iter().any(|part| part.kind == kind && !part.is_blank());
+        if any(PartKind::Refusal) && !any(PartKind::Text) { PartKind::Refusal } else { PartKind::Text }
+    }
+
+    /// The last part, if it is text whose closing has not left; where parts have no closing, the last text part.
+    fn open_target(&self, kind: PartKind) -> Option<usize> {
+        let numbered = self.dialect.numbers(PartKind::Text);
+        let last = self.turn.parts.len().checked_sub(1)?;
+        let target = self.turn.parts.iter().rposition(|part| part.kind == kind && part.key.choice == 0)?;
+        let open = !self.turn.parts[target].shown.closed || self.options.reader == Reader::Typed;
+        (!numbered || (open && target == last)).then_some(target)
+    }
+
+    fn cancel_unfinished_calls(&mut self) {
+        let parts = std::mem::take(&mut self.turn.parts);
+        for part in parts {
+            if part.is_tool() && !part.is_complete_tool() {
+                self.announce(TypedEvent::ToolCancel {
+                    id: part.id,
+                    name: part.name,
+                    reason: "the stream was cut before its arguments were complete".to_owned(),
+                });
+            } else {
+                self.turn.parts.push(part);
+            }
+        }
+    }
+
+    /// The held events in front of the first part, verbatim.
+    fn write_envelope(&mut self, out: &mut Vec<u8>) {
+        if !self.begun && !self.rewriting {
+            self.begun |= self.hold.release_envelope(out);
+        }
+    }
+
+    /// Writes what was received and has not left; blanks at the end of a text are dropped, the model sends them again.
+    fn write_unshown(&mut self, out: &mut Vec<u8>) {
+        for index in 0..self.turn.parts.len() {
+            let part = &mut self.turn.parts[index];
+            let shown = part.shown;
+            if matches!(part.kind, PartKind::Text | PartKind::Refusal) && part.text[shown.bytes..].trim().is_empty() {
+                part.text.truncate(shown.bytes);
+            }
+            if shown.opened || !part.text.is_empty() {
+                self.write_rest(index, out);
+            }
+        }
+        self.turn.parts.retain(|part| part.shown.opened || !part.text.is_empty());
+    }
+
+    /// Writes what of one part has not left, its closing excepted.
+    fn write_rest(&mut self, index: usize, out: &mut Vec<u8>) {
+        let part = &self.turn.parts[index];
+        let (shown, bytes, signature) = (part.shown, part.text.len(), part.signature.len());
+        if !shown.opened {
+            self.write_effect(Effect { part: index, change: Change::Opened }, out);
+        }
+        if shown.bytes < bytes {
+            self.write_effect(Effect { part: index, change: Change::Text { from: shown.bytes, to: bytes } }, out);
+        }
+        if shown.signature < signature {
+            let change = Change::Signature { from: shown.signature, to: signature };
+            self.write_effect(Effect { part: index, change }, out);
+        }
+        let part = &mut self.turn.parts[index];
+        part.shown.opened = true;
+        part.shown.bytes = bytes;
+        part.shown.signature = signature;
+    }
+
+    /// Closes every part on the reader's wire but the one that goes on.
+    fn close_shown_parts(&mut self, except: Option<usize>, out: &mut Vec<u8>) {
+        for index in 0..self.turn.parts.len() {
+            let part = &mut self.turn.parts[index];
+            if part.shown.opened && !part.shown.closed && except != Some(index) {
+                part.closed = true;
+                part.shown.closed = true;
+                if self.options.reader == Reader::Bytes {
+                    self.write_effect(Effect { part: index, change: Change::Closed }, out);
+                }
+            }
+        }
+    }
+
+    /// R0: the closing bytes that are still missing.
+    pub fn finish(&mut self) -> Vec<u8> {
+        let mut out = Vec::new();
+        if self.options.reader == Reader::Typed {
+            if !self.done {
+                self.announce_finish();
+            }
+            self.done = true;
+            return out;
+        }
+        self.begun |= self.hold.release_all(&mut out);
+        if self.stopped_here {
+            self.close_everything(&mut out);
+        }
+        if !self.turn.ended && !self.done {
+            self.dialect.write_end(&self.turn, &mut out);
+        }
+        self.done = true;
+        out
+    }
+
+    fn close_everything(&mut self, out: &mut Vec<u8>) {
+        self.turn.mark_all_shown();
+        for part in &mut self.turn.parts {
+            part.shown.closed = part.closed;
+        }
+        self.close_shown_parts(None, out);
+        if !self.stop_written {
+            self.write_stops(out);
+        }
+    }
+
+    /// R2: the complete calls that were held, the tool-use stop and the end.
+    pub fn synthesize_tool_use(&mut self) -> Vec<u8> {
+        self.end_with(Stop::ToolUse)
+    }
+
+    /// Ends the turn as `length` without a request: nothing is left of `max_tokens`.
+    pub fn finish_length(&mut self) -> Vec<u8> {
+        self.end_with(Stop::MaxTokens)
+    }
+
+    fn end_with(&mut self, stop: Stop) -> Vec<u8> {
+        let mut out = Vec::new();
+        self.cancel_unfinished_calls();
+        self.turn.stops = vec![Some((stop, String::new()))];
+        self.failure = None;
+        if self.options.reader == Reader::Typed {
+            self.announce_finish();
+        } else {
+            self.write_envelope(&mut out);
+            for index in 0..self.turn.parts.len() {
+                if !matches!(self.turn.parts[index].kind, PartKind::Server | PartKind::Other) {
+                    self.write_rest(index, &mut out);
+                    self.close_one(index, &mut out);
+                }
+            }
+            self.write_stops(&mut out);
+            self.dialect.write_end(&self.turn, &mut out);
+        }
+        self.hold.restart(false);
+        self.done = true;
+        out
+    }
+
+    fn close_one(&mut self, index: usize, out: &mut Vec<u8>) {
+        let part = &mut self.turn.parts[index];
+        if !part.shown.closed {
+            part.closed = true;
+            part.shown.closed = true;
+            self.write_effect(Effect { part: index, change: Change::Closed }, out);
+        }
+    }
+
+    /// For good: what was received and held, then the provider's own error event if there was one.
+    pub fn fail(&mut self) -> Vec<u8> {
+        let mut out = Vec::new();
+        if self.options.reader == Reader::Bytes && self.degraded.is_none() {
+            self.begun |= self.hold.release_all(&mut out);
+            out.extend_from_slice(self.failure.as_ref().map_or(b"", |failure: &Failure| failure.raw.as_slice()));
+        }
+        self.done = true;
+        out
+    }
+
+    /// An error in the dialect's own form.
+    pub fn error_event(&self, kind: &str, message: &str, status: Option<u16>) -> Vec<u8> {
+        let mut out = Vec::new();
+        self.dialect.write_error(kind, message, status, &mut out);
+        out
+    }
+
+    pub fn keepalive(&self) -> &'static [u8] {
+        self.dialect.keepalive()
+    }
+
+    /// What of the turn has left for the reader; only meaningful after `cut`.
+    pub fn shown_parts(&self) -> impl Iterator<Item = &Part> {
+        self.turn.parts.iter().filter(|part| part.shown.opened)
+    }
+
+    pub fn has_begun(&self) -> bool {
+        self.begun
+    }
+}

@@ -1,0 +1,308 @@
+//! WHATWG event-stream framing on bytes.
+//!
+//! Lines end in CR, LF or CRLF and nothing else (a text splitter that also honours U+2028 breaks JSON). A CR at the
+//! end of the buffer ends its line at once; a following LF is then skipped, never waited for. A comment line at the
+//! start of a block is a frame of its own, so that a keep-alive without a blank line is not delayed.
+
+use std::borrow::Cow;
+
+use memchr::memchr2;
+
+use crate::error::FrameTooLarge;
+use crate::frame::{Frame, FrameKind, Framing};
+use crate::json::{JsonScanner, JsonState};
+
+const BOM: &[u8] = b"\xef\xbb\xbf";
+
+/// `Framing` for Server-Sent Events.
+#[derive(Debug)]
+pub struct SseFraming {
+    max_event_bytes: usize,
+    /// Start of the line that is being searched for its end.
+    line_start: usize,
+    /// How far that line has been searched.
+    searched: usize,
+    /// The last line ended in CR at the end of the buffer: an LF here belongs to it.
+    after_cr: bool,
+    /// The same across a frame border.
+    skip_lf: bool,
+    at_start: bool,
+}
+
+impl SseFraming {
+    pub fn new(max_event_bytes: usize) -> Self {
+        Self { max_event_bytes, line_start: 0, searched: 0, after_cr: false, skip_lf: false, at_start: true }
+    }
+
+    /// Bytes of the byte-order mark at the start of the stream; `None` while that is undecided.
+    fn bom_len(&self, buffer: &[u8]) -> Option<usize> {
+        if !self.at_start {
+            return Some(0);
+        }
+        if buffer.starts_with(BOM) {
+            return Some(BOM.len());
+        }
+        if !buffer.is_empty() && buffer.len() < BOM.len() && BOM.starts_with(buffer) { None } else { Some(0) }
+    }
+
+    fn frame_ends<'b>(&mut self, buffer: &'b [u8], skipped: usize, end: usize) -> Frame<'b> {
+        self.line_start = 0;
+        self.searched = 0;
+        self.after_cr = false;
+        self.at_start = false;
+        let block = parse_block(&buffer[skipped..end]);
+        Frame { len: end, kind: block.kind, name: block.name, data: block.data, completion: b"" }
+    }
+
+    fn too_large(&self, bytes: usize) -> FrameTooLarge {
+        FrameTooLarge { bytes, limit: self.max_event_bytes }
+    }
+}
+
+impl Framing for SseFraming {
+    fn next<'b>(&mut self, buffer: &'b [u8]) -> Result<Option<Frame<'b>>, FrameTooLarge> {
+        if self.skip_lf && !buffer.is_empty() {
+            self.skip_lf = false;
+            if buffer[0] == b'\n' {
+                return Ok(Some(silent(1)));
+            }
+        }
+        let Some(skipped) = self.bom_len(buffer) else { return Ok(None) };
+        if self.line_start < skipped {
+            self.line_start = skipped;
+            self.searched = skipped;
+        }
+        loop {
+            if self.after_cr && self.searched < buffer.len() {
+                self.after_cr = false;
+                if buffer[self.searched] == b'\n' {
+                    self.searched += 1;
+                    self.line_start += 1;
+                }
+            }
+            let Some(found) = memchr2(b'\n', b'\r', &buffer[self.searched..]) else {
+                self.searched = buffer.len();
+                if buffer.len() > self.max_event_bytes {
+                    return Err(self.too_large(buffer.len()));
+                }
+                return Ok(None);
+            };
+            let line_end = self.searched + found;
+            let mut next_line = line_end + 1;
+            let mut cr_at_end = false;
+            if buffer[line_end] == b'\r' {
+                if buffer.get(next_line) == Some(&b'\n') {
+                    next_line += 1;
+                } else {
+                    cr_at_end = next_line == buffer.len();
+                }
+            }
+            let blank = line_end == self.line_start;
+            let lone_comment = self.line_start == skipped && buffer[self.line_start] == b':';
+            if blank || lone_comment {
+                if next_line > self.max_event_bytes {
+                    return Err(self.too_large(next_line));
+                }
+                self.skip_lf = cr_at_end;
+                return Ok(Some(self.frame_ends(buffer, skipped, next_line)));
+            }
+            self.line_start = next_line;
+            self.searched = next_line;
+            self.after_cr = cr_at_end;
+        }
+    }
+
+    fn finish<'b>(&mut self, buffer: &'b [u8]) -> Option<Frame<'b>> {
+        let skipped = self.bom_len(buffer)?;
+        let block = parse_block(&buffer[skipped..]);
+        let whole = match block.kind {
+            FrameKind::Event => block.data.as_ref() == b"[DONE]" || is_whole_object(&block.data),
+            FrameKind::Unknown => is_whole_object(&block.data),
+            FrameKind::Silent => false,
+        };
+        let completion: &'static [u8] = if buffer.last() == Some(&b'\n') { b"\n" } else { b"\n\n" };
+        whole.then(|| Frame { len: buffer.len(), kind: block.kind, name: block.name, data: block.data, completion })
+    }
+
+    fn reset(&mut self) {
+        *self = Self::new(self.max_event_bytes);
+    }
+}
+
+fn silent<'b>(len: usize) -> Frame<'b> {
+    Frame { len, kind: FrameKind::Silent, name: b"", data: Cow::Borrowed(b""), completion: b"" }
+}
+
+/// True when `data` is one whole, non-broken JSON object.
+pub(crate) fn is_whole_object(data: &[u8]) -> bool {
+    let mut scanner = JsonScanner::new(512);
+    scanner.push(data);
+    scanner.starts_object() && scanner.finish() == JsonState::Complete
+}
+
+struct Block<'b> {
+    kind: FrameKind,
+    name: &'b [u8],
+    data: Cow<'b, [u8]>,
+}
+
+/// Fields of one block. Several `data` lines join with LF; unknown fields are ignored.
+fn parse_block(block: &[u8]) -> Block<'_> {
+    let mut name: &[u8] = b"";
+    let mut data: Option<Cow<'_, [u8]>> = None;
+    let mut known = false;
+    let mut content = false;
+    for line in lines(block) {
+        content |= !line.is_empty();
+        let (field, value) = split_field(line);
+        match field {
+            b"data" => match &mut data {
+                None => data = Some(Cow::Borrowed(value)),
+                Some(joined) => {
+                    let joined = joined.to_mut();
+                    joined.push(b'\n');
+                    joined.extend_from_slice(value);
+                }
+            },
+            b"event" => {
+                name = value;
+                known = true;
+            }
+            b"id" | b"retry" | b"" => known = true,
+            _ => {}
+        }
+    }
+    match data {
+        Some(data) => Block { kind: FrameKind::Event, name, data },
+        None if content && !known => Block { kind: FrameKind::Unknown, name, data: Cow::Borrowed(block) },
+        None => Block { kind: FrameKind::Silent, name, data: Cow::Borrowed(b"") },
+    }
+}
+
+/// Field name and value of a line; at most one space after the colon is dropped. A comment has an empty name.
+fn split_field(line: &[u8]) -> (&[u8], &[u8]) {
+    match memchr::memchr(b':', line) {
+        None => (line, b""),
+        Some(colon) => {
+            let value = &line[colon + 1..];
+            (&line[..colon], value.strip_prefix(b" ").unwrap_or(value))
+        }
+    }
+}
+
+fn lines(mut block: &[u8]) -> impl Iterator<Item = &[u8]> {
+    std::iter::from_fn(move || {
+        if block.is_empty() {
+            return None;
+        }
+        let Some(end) = memchr2(b'\n', b'\r', block) else { return Some(std::mem::take(&mut block)) };
+        let line = &block[..end];
+        let width = if block[end..].starts_with(b"\r\n") { 2 } else { 1 };
+        block = &block[end + width..];
+        Some(line)
+    })
+}
+
+/// One dispatched event, for users who want the framing alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SseEvent {
+    /// `message` when the block names none.
+    pub event: String,
+    pub data: String,
+    /// The last event id at the time of dispatch.
+    pub id: String,
+}
+
+/// An event-stream decoder with its own buffer: `feed` bytes, get events.
+#[derive(Debug)]
+pub struct SseDecoder {
+    framing: SseFraming,
+    buffer: Vec<u8>,
+    last_event_id: String,
+    retry_ms: Option<u64>,
+}
+
+impl SseDecoder {
+    pub fn new(max_event_bytes: usize) -> Self {
+        Self {
+            framing: SseFraming::new(max_event_bytes),
+            buffer: Vec::new(),
+            last_event_id: String::new(),
+            retry_ms: None,
+        }
+    }
+
+    pub fn last_event_id(&self) -> &str {
+        &self.last_event_id
+    }
+
+    pub fn retry_ms(&self) -> Option<u64> {
+        self.retry_ms
+    }
+
+    /// Events that `chunk` completed.
+    pub fn feed(&mut self, chunk: &[u8]) -> Result<Vec<SseEvent>, FrameTooLarge> {
+        let mut events = Vec::new();
+        if self.buffer.is_empty() {
+            let used = self.drain(chunk, &mut events)?;
+            self.buffer.extend_from_slice(&chunk[used..]);
+        } else {
+            let mut buffer = std::mem::take(&mut self.buffer);
+            buffer.extend_from_slice(chunk);
+            let used = self.drain(&buffer, &mut events)?;
+            buffer.drain(..used);
+            self.buffer = buffer;
+        }
+        Ok(events)
+    }
+
+    /// End of input: a pending event whose data is one whole JSON object or `[DONE]` is given, anything else dropped.
+    pub fn finish(&mut self) -> Vec<SseEvent> {
+        let buffer = std::mem::take(&mut self.buffer);
+        let mut events = Vec::new();
+        if let Some(frame) = self.framing.finish(&buffer) {
+            if frame.kind == FrameKind::Event {
+                self.note_control_fields(&buffer);
+                events.push(self.event(&frame));
+            }
+        }
+        self.framing.reset();
+        events
+    }
+
+    fn drain(&mut self, buffer: &[u8], events: &mut Vec<SseEvent>) -> Result<usize, FrameTooLarge> {
+        let mut used = 0;
+        while let Some(frame) = self.framing.next(&buffer[used..])? {
+            let raw = &buffer[used..used + frame.len];
+            used += frame.len;
+            self.note_control_fields(raw);
+            if frame.kind == FrameKind::Event {
+                events.push(self.event(&frame));
+            }
+        }
+        Ok(used)
+    }
+
+    fn note_control_fields(&mut self, raw: &[u8]) {
+        for line in lines(raw.strip_prefix(BOM).unwrap_or(raw)) {
+            match split_field(line) {
+                (b"id", value) if !value.contains(&0) => {
+                    self.last_event_id = String::from_utf8_lossy(value).into_owned();
+                }
+                (b"retry", value) if !value.is_empty() && value.iter().all(u8::is_ascii_digit) => {
+                    self.retry_ms = std::str::from_utf8(value).ok().and_then(|digits| digits.parse().ok());
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn event(&self, frame: &Frame<'_>) -> SseEvent {
+        let name = if frame.name.is_empty() { b"message".as_slice() } else { frame.name };
+        SseEvent {
+            event: String::from_utf8_lossy(name).into_owned(),
+            data: String::from_utf8_lossy(&frame.data).into_owned(),
+            id: self.last_event_id.clone(),
+        }
+    }
+}
