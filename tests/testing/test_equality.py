@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from seamstream.testing import (
@@ -23,7 +25,7 @@ by_dialect = pytest.mark.parametrize("dialect", DIALECTS)
 SAID = Answer((Text(tokens("Two calls, then.")), Tool("first", ('{"a":', "1}")), Tool("second")))
 
 
-def turn(dialect: Dialect, answer: Answer = SAID, **options: str) -> ReadTurn:
+def turn(dialect: Dialect, answer: Answer = SAID, **options: Any) -> ReadTurn:
     return read_turn(dialect, b"".join(render(dialect, answer, options=RenderOptions(**options))))
 
 

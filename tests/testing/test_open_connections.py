@@ -9,7 +9,7 @@ import pytest
 from seamstream.testing import Delivery, DeterministicModel, Dialect, Ending, Fault, FaultServer
 
 from .conftest import Run
-from .raw_client import ASK, Connection, Received
+from .raw_client import ASK, Connection
 
 
 def test_a_malformed_chunk_size_comes_on_an_open_connection(run: Run, model: DeterministicModel) -> None:
@@ -92,7 +92,7 @@ def test_a_reader_that_does_not_read_holds_the_reply_up(run: Run, model: Determi
 
 
 def test_leaving_the_server_ends_its_stalls(run: Run, model: DeterministicModel) -> None:
-    async def leave() -> tuple[Received, list[str]]:
+    async def leave() -> list[str]:
         async with FaultServer(model, lambda _: Fault.stall(after_events=1)) as server:
             connections = [await Connection.open(server) for _ in range(3)]
             for connection in connections:

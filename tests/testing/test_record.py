@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from seamstream.testing import DeterministicModel, Ending, Fault, FaultServer
+from seamstream.testing import DeterministicModel, Ending, Exchange, Fault, FaultServer
 
 from .conftest import Run
 from .raw_client import ASK, Connection, fetch, unchunk, whole
@@ -37,7 +37,7 @@ def test_the_record_says_what_was_asked_and_sent(run: Run, model: DeterministicM
 
 def test_a_script_can_be_a_function_of_the_request(run: Run, model: DeterministicModel) -> None:
     async def ask() -> list[str]:
-        def script(exchange):
+        def script(exchange: Exchange) -> Fault:
             return Fault.fin(after_events=1) if exchange.dialect == "anthropic" else Fault.none()
 
         async with FaultServer(model, script, connections="close") as server:

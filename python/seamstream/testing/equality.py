@@ -1,8 +1,8 @@
 """What "the same answer" means, decided from the bytes that a reader got.
 
 The bytes are read by a small reader written for this, not by seamstream's core: what is judged must not judge
-itself. Two turns are equal when text (adjacent parts joined), refusal, tool calls (name, arguments, order) and
-stop reason are equal.
+itself. Two turns are equal when text (adjacent parts joined), refusal, stop reason and tool calls (name,
+arguments, order) are equal.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _CHAT_STOP = {
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A tool call. `arguments` is the JSON value, or raw text when it is none; `whole`: it may be executed."""
+    """A tool call. `arguments` is the JSON value, or raw text if it is none; `whole`: it may be executed."""
 
     name: str
     arguments: Any

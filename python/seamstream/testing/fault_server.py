@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from aiohttp import web
 
+from ..clock import Clock, SystemClock
 from .exchange import Exchange
 from .fault_replies import Responder, reply_under
 from .faults import Fault, Framing
@@ -37,6 +38,7 @@ class FaultServer:
         delivery: Delivery | None = None,
         framing: Framing = "chunked",
         connections: Literal["keep", "close", "stale"] = "keep",
+        clock: Clock | None = None,
     ) -> None:
         """`connections`: "stale" promises to keep the connection, and closes it on its second request."""
         self.requests: list[Exchange] = []
@@ -44,6 +46,7 @@ class FaultServer:
         self._script = script
         self._delivery = delivery or Delivery()
         self._framing: Framing = framing
+        self._clock = clock or SystemClock()
         self._policy = connections
         self._tasks: set[asyncio.Task[Any]] = set()
         self._closing = False
@@ -111,7 +114,7 @@ class FaultServer:
             exchange.fault = self._next_fault(exchange)
         reply = reply_under(exchange.fault, self._model, exchange)
         wire = Wire(request, exchange.fault.framing or self._framing)
-        sender = Sender(wire, exchange, self._delivery, reusable=self._policy != "close")
+        sender = Sender(wire, exchange, self._delivery, self._clock, reusable=self._policy != "close")
         if exchange.fault.before_head:
             reusable = await sender.end(b"")
         else:

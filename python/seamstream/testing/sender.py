@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from ..clock import Clock
 from .exchange import Exchange
 from .faults import Ending
 from .model import Reply
@@ -44,8 +45,11 @@ class Delivery:
 class Sender:
     """One reply on its way to the client. `send` and `end` tell whether the connection may be used again."""
 
-    def __init__(self, wire: Wire, exchange: Exchange, delivery: Delivery, *, reusable: bool) -> None:
+    def __init__(
+        self, wire: Wire, exchange: Exchange, delivery: Delivery, clock: Clock, *, reusable: bool
+    ) -> None:
         self._wire = wire
+        self._clock = clock
         self._exchange = exchange
         self._delivery = delivery
         self._reusable = reusable
@@ -60,7 +64,7 @@ class Sender:
         await self._head(reply, length=self._announced(reply))
         for number, piece in enumerate(pieces, 1):
             if number > 1 and self._delivery.pause_s:
-                await asyncio.sleep(self._delivery.pause_s)
+                await self._clock.sleep(self._delivery.pause_s)
             await self._piece(piece, torn=fault.torn_chunk and number == len(pieces))
         if reply.status != 200:
             return await self._finish(Ending.COMPLETE)
@@ -96,7 +100,7 @@ class Sender:
         """Keep the connection open; this ends when the client leaves, or the server, which cancels it."""
         fault, dialect = self._exchange.fault, self._exchange.dialect
         while fault.ending is Ending.STALL_WITH_PINGS and dialect is not None:
-            await asyncio.sleep(fault.ping_every_s)
+            await self._clock.sleep(fault.ping_every_s)
             await self._wire.piece(self._encoded(keep_alive_event(dialect)))
             self._exchange.pings += 1
         await asyncio.Event().wait()
