@@ -3,6 +3,7 @@
 from typing import Any, Final, Literal, final
 
 __version__: Final[str]
+DEBUG_BUILD: Final[bool]
 
 class CoreError(Exception):
     """Base of the core's errors. `kind` names the limit or rule, `offset` the byte where it was met."""
@@ -75,8 +76,9 @@ class Splice:
     def feed(self, chunk: bytes) -> bytes:
         """Give received bytes; returns what may go to the reader now (the same object when nothing was held).
 
-        Never raises on content: a passed limit sets `degraded` and the stream goes on verbatim. Only an event above
-        `max_event_bytes` raises `FrameTooLargeError`; what was received before it is in `pending()`.
+        Never raises on content: a passed limit sets `degraded` and the stream goes on verbatim. An event above
+        `max_event_bytes` ends the attempt (flag 4) with `error` of type `frame_too_large`; what came before it is
+        returned as usual.
         """
     def events(self) -> list[tuple[Any, ...]]:
         """Typed events since the last call (reader="typed" only): ("text", str), ("reasoning", str),
@@ -145,6 +147,10 @@ class Splice:
         """An error in the dialect's own form, for surfaces that cannot raise (gateway)."""
     def keepalive(self) -> bytes:
         """The dialect's keep-alive: `event: ping` for Anthropic, an SSE comment for OpenAI shapes."""
+    def expect_choices(self, choices: int) -> None:
+        """How many choices the request asked for, once somebody has read it (never lowers the number)."""
+    def _panic_after(self, events: int) -> None:
+        """For tests of fail-open: a Rust panic at the n-th event from now."""
     def seams(self) -> list[tuple[int, str, str, int, bool]]:
         """Seams so far: (offset, plan, join, attempt, whitespace_guess)."""
     def usages(self) -> list[tuple[int | None, int | None, int | None, int | None]]:

@@ -1,4 +1,4 @@
-"""Endless lines, deep nesting, broken UTF-8, passed limits: bounded memory, a typed error or a degraded mark."""
+"""Endless lines, deep nesting, broken UTF-8, passed limits: bounded memory, typed errors or a degraded mark."""
 
 from __future__ import annotations
 

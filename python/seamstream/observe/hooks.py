@@ -13,7 +13,7 @@ from typing import Protocol
 
 from ..recovery.states import RunInput, RunState
 from ..types import Outcome, Turn
-from .provenance import Span
+from .spans import Span
 
 _LOG = logging.getLogger("seamstream")
 

@@ -4,7 +4,7 @@ from .backoff import WaitDecision, decide_wait
 from .budget import BudgetRefusal, RunBudget
 from .causes import BodyEnd, cause_of_end, cause_of_error
 from .classify import FailureClass, classify_http, classify_in_band, network_failure
-from .digest import content_digest, digest
+from .digests import content_digest, digest
 from .error_codes import FailureKind
 from .planner import Decision, make_plan
 from .policy import BackoffPolicy, RecoveryPolicy

@@ -226,11 +226,12 @@ fn unicode_escape(raw: &[u8]) -> (char, usize) {
     if let Some(character) = char::from_u32(first) {
         return (character, 6);
     }
-    if (0xd800..0xdc00).contains(&first) && raw.get(6..8) == Some(b"\\u") {
-        if let Some(second @ 0xdc00..0xe000) = hex4(raw, 8) {
-            let code = 0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00);
-            return (char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER), 12);
-        }
+    if (0xd800..0xdc00).contains(&first)
+        && raw.get(6..8) == Some(b"\\u")
+        && let Some(second @ 0xdc00..0xe000) = hex4(raw, 8)
+    {
+        let code = 0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00);
+        return (char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER), 12);
     }
     (char::REPLACEMENT_CHARACTER, 6)
 }
@@ -249,7 +250,9 @@ pub fn escape_into(text: &str, out: &mut Vec<u8>) {
             '\n' => out.extend_from_slice(b"\\n"),
             '\r' => out.extend_from_slice(b"\\r"),
             '\t' => out.extend_from_slice(b"\\t"),
-            control if control < ' ' => out.extend_from_slice(format!("\\u{:04x}", control as u32).as_bytes()),
+            control if control < ' ' => {
+                out.extend_from_slice(format!("\\u{:04x}", control as u32).as_bytes());
+            }
             other => out.extend_from_slice(other.encode_utf8(&mut [0; 4]).as_bytes()),
         }
     }

@@ -96,24 +96,59 @@ pub struct Failure {
 #[derive(Debug)]
 pub enum Delta<'a> {
     /// The envelope of the message.
-    Begin { id: Cow<'a, str>, model: Cow<'a, str> },
+    Begin {
+        id: Cow<'a, str>,
+        model: Cow<'a, str>,
+    },
     /// A part opens. `index` is its number on the provider's wire, `raw` its opening object where there is one.
-    Open { key: Key, kind: PartKind, index: u32, id: Cow<'a, str>, name: Cow<'a, str>, raw: &'a [u8] },
+    Open {
+        key: Key,
+        kind: PartKind,
+        index: u32,
+        id: Cow<'a, str>,
+        name: Cow<'a, str>,
+        raw: &'a [u8],
+    },
     /// More text of a text, reasoning or refusal part; opens it where the dialect has no opening.
-    Text { key: Key, kind: PartKind, text: Cow<'a, str> },
+    Text {
+        key: Key,
+        kind: PartKind,
+        text: Cow<'a, str>,
+    },
     /// More arguments of a tool call.
-    Arguments { key: Key, text: Cow<'a, str> },
+    Arguments {
+        key: Key,
+        text: Cow<'a, str>,
+    },
     /// Arguments that replace what was received so far (providers that send objects).
-    ReplaceArguments { key: Key, text: String },
+    ReplaceArguments {
+        key: Key,
+        text: String,
+    },
     /// More of a tool's name (providers that send it in pieces).
-    Name { key: Key, text: Cow<'a, str> },
+    Name {
+        key: Key,
+        text: Cow<'a, str>,
+    },
     /// More of a reasoning part's signature.
-    Signature { key: Key, text: Cow<'a, str> },
+    Signature {
+        key: Key,
+        text: Cow<'a, str>,
+    },
     /// A delta of a kind that is only passed on.
-    Raw { key: Key, raw: &'a [u8] },
-    Close { key: Key },
+    Raw {
+        key: Key,
+        raw: &'a [u8],
+    },
+    Close {
+        key: Key,
+    },
     Usage(Counters),
-    Stop { choice: u32, stop: Stop, raw: Cow<'a, str> },
+    Stop {
+        choice: u32,
+        stop: Stop,
+        raw: Cow<'a, str>,
+    },
     /// The dialect's last event.
     End,
     Failure(Failure),

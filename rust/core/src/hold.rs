@@ -50,12 +50,12 @@ pub struct Hold {
     tools: Vec<(usize, u64)>,
     stop_from: Option<u64>,
     grace_over: bool,
-    hold_tools: bool,
-    hold_tools_bytes: usize,
+    keeps_tools: bool,
+    live_above_bytes: usize,
 }
 
 impl Hold {
-    pub fn new(hold_tools: bool, hold_tools_bytes: usize) -> Self {
+    pub fn new(hold_tools: bool, live_above_bytes: usize) -> Self {
         Self {
             events: VecDeque::new(),
             bytes: Vec::new(),
@@ -65,8 +65,8 @@ impl Hold {
             tools: Vec::new(),
             stop_from: None,
             grace_over: false,
-            hold_tools,
-            hold_tools_bytes,
+            keeps_tools: hold_tools,
+            live_above_bytes,
         }
     }
 
@@ -99,9 +99,10 @@ impl Hold {
         if self.finish_tools(turn) {
             self.clear_soft();
         }
-        match turn.is_stopped() && !self.grace_over {
-            true => self.stop_from = self.stop_from.or(Some(now)),
-            false => self.stop_from = None,
+        if turn.is_stopped() && !self.grace_over {
+            self.stop_from = self.stop_from.or(Some(now));
+        } else {
+            self.stop_from = None;
         }
         if turn.ended {
             self.release_everything(turn);
@@ -111,7 +112,7 @@ impl Hold {
     fn note_effect(&mut self, now: u64, parts: &mut [Part], effect: Effect) {
         let part = &mut parts[effect.part];
         match (part.kind, effect.change) {
-            (PartKind::Tool, Change::Opened) if self.hold_tools => self.tools.push((effect.part, now)),
+            (PartKind::Tool, Change::Opened) if self.keeps_tools => self.tools.push((effect.part, now)),
             (PartKind::Tool, Change::Opened) => {
                 part.live = true;
                 self.clear_soft();
@@ -145,7 +146,7 @@ impl Hold {
         let before = self.tools.len();
         self.tools.retain(|&(part, _)| !turn.parts[part].is_complete_tool());
         let bytes: usize = self.tools.iter().map(|&(part, _)| turn.parts[part].text.len()).sum();
-        if bytes > self.hold_tools_bytes {
+        if bytes > self.live_above_bytes {
             self.tools_go_live(turn);
         }
         self.tools.len() < before

@@ -28,8 +28,18 @@ pub const HOLD_CHARS: usize = 240;
 pub const ANCHOR_CHARS: usize = 24;
 
 const OPENERS: [&str; 12] = [
-    "sure", "certainly", "of course", "here is", "here's", "here are", "continuing", "i apologize", "apologies",
-    "sorry", "as i was saying", "picking up",
+    "sure",
+    "certainly",
+    "of course",
+    "here is",
+    "here's",
+    "here are",
+    "continuing",
+    "i apologize",
+    "apologies",
+    "sorry",
+    "as i was saying",
+    "picking up",
 ];
 
 /// What the held text means so far.
@@ -159,14 +169,17 @@ impl Seam {
     fn search_preface(&mut self, last: bool) -> Verdict {
         match self.echo_inside() {
             Some(end) => self.join_after(end, Join::Anchored, last),
-            None if last || self.held.len() >= HOLD_CHARS => self.unanchored("the continuation began with a preface"),
+            None if last || self.held.len() >= HOLD_CHARS => {
+                self.unanchored("the continuation began with a preface")
+            }
             None => Verdict::Wait,
         }
     }
 
     /// In the middle of a sentence an exact continuation does not begin with a capitalised opener.
     fn may_be_opener(&self, last: bool) -> bool {
-        let sentence_over = self.prefix.last().is_none_or(|c| matches!(c, '.' | '!' | '?' | ':' | '\n' | '。' | '`'));
+        let sentence_over =
+            self.prefix.last().is_none_or(|c| matches!(c, '.' | '!' | '?' | ':' | '\n' | '。' | '`'));
         let capital = self.held.first().is_some_and(|c| c.is_uppercase());
         if sentence_over || self.stripped.contains('\n') || !capital {
             return false;
@@ -197,7 +210,8 @@ impl Seam {
         if self.held.is_empty() {
             return !self.exact;
         }
-        if !self.quote.is_empty() && self.quote.len() > self.held.len() && self.quote.starts_with(&self.held) {
+        if !self.quote.is_empty() && self.quote.len() > self.held.len() && self.quote.starts_with(&self.held)
+        {
             return true;
         }
         if self.exact && self.prefix.len() < ANCHOR_CHARS || self.held.len() >= HOLD_CHARS {

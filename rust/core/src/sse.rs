@@ -121,7 +121,13 @@ impl Framing for SseFraming {
             FrameKind::Silent => false,
         };
         let completion: &'static [u8] = if buffer.last() == Some(&b'\n') { b"\n" } else { b"\n\n" };
-        whole.then(|| Frame { len: buffer.len(), kind: block.kind, name: block.name, data: block.data, completion })
+        whole.then_some(Frame {
+            len: buffer.len(),
+            kind: block.kind,
+            name: block.name,
+            data: block.data,
+            completion,
+        })
     }
 
     fn reset(&mut self) {
@@ -260,11 +266,11 @@ impl SseDecoder {
     pub fn finish(&mut self) -> Vec<SseEvent> {
         let buffer = std::mem::take(&mut self.buffer);
         let mut events = Vec::new();
-        if let Some(frame) = self.framing.finish(&buffer) {
-            if frame.kind == FrameKind::Event {
-                self.note_control_fields(&buffer);
-                events.push(self.event(&frame));
-            }
+        if let Some(frame) = self.framing.finish(&buffer)
+            && frame.kind == FrameKind::Event
+        {
+            self.note_control_fields(&buffer);
+            events.push(self.event(&frame));
         }
         self.framing.reset();
         events

@@ -86,10 +86,16 @@ pub struct Effect {
 pub enum Change {
     Opened,
     /// Bytes `from..to` of the part's text are new.
-    Text { from: usize, to: usize },
+    Text {
+        from: usize,
+        to: usize,
+    },
     /// The part's text was replaced as a whole.
     Replaced,
-    Signature { from: usize, to: usize },
+    Signature {
+        from: usize,
+        to: usize,
+    },
     Closed,
 }
 
@@ -257,7 +263,12 @@ impl Turn {
         self.append(index, text, effects)
     }
 
-    fn replace_arguments(&mut self, key: Key, text: &str, effects: &mut Vec<Effect>) -> Result<(), LimitPassed> {
+    fn replace_arguments(
+        &mut self,
+        key: Key,
+        text: &str,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), LimitPassed> {
         self.grow(text.len())?;
         let Some(index) = self.find(key) else { return Ok(()) };
         let mut scanner = JsonScanner::new(self.limits.max_json_depth);
@@ -330,7 +341,11 @@ impl Turn {
 
     /// Text of one kind in the first choice, adjacent parts joined.
     pub fn joined(&self, kind: PartKind) -> String {
-        self.parts.iter().filter(|part| part.kind == kind && part.key.choice == 0).map(|part| part.text.as_str()).collect()
+        self.parts
+            .iter()
+            .filter(|part| part.kind == kind && part.key.choice == 0)
+            .map(|part| part.text.as_str())
+            .collect()
     }
 
     /// Marks unclosed calls whose arguments are whole as complete. Only a cut asks.

@@ -6,7 +6,12 @@ use pyo3::{create_exception, types::PyType};
 use seamstream_core::error::FrameTooLarge;
 
 create_exception!(seamstream._core, CoreError, PyException, "Base of the core's errors.");
-create_exception!(seamstream._core, FrameTooLargeError, CoreError, "One event is larger than max_event_bytes.");
+create_exception!(
+    seamstream._core,
+    FrameTooLargeError,
+    CoreError,
+    "One event is larger than max_event_bytes."
+);
 
 /// A `FrameTooLargeError` with its `kind` and `offset`.
 pub(crate) fn frame_too_large(py: Python<'_>, error: FrameTooLarge) -> PyErr {

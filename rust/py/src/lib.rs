@@ -18,7 +18,7 @@ mod _core {
     #[pymodule_export]
     use super::sse::{SseDecoder, SseEvent};
 
-    use super::{PyModule, PyModuleMethods, PyResult, Bound};
+    use super::{Bound, PyModule, PyModuleMethods, PyResult};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

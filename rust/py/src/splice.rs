@@ -41,7 +41,11 @@ impl Splice {
         let typed = match reader {
             "bytes" => false,
             "typed" => true,
-            other => return Err(PyValueError::new_err(format!("reader must be 'bytes' or 'typed', not {other:?}"))),
+            other => {
+                return Err(PyValueError::new_err(format!(
+                    "reader must be 'bytes' or 'typed', not {other:?}"
+                )));
+            }
         };
         let limits = Limits { max_event_bytes, max_turn_bytes, max_json_depth, max_parts, hold_tools_bytes };
         let reader = if typed { Reader::Typed } else { Reader::Bytes };
@@ -234,7 +238,9 @@ fn event_tuple(py: Python<'_>, event: TypedEvent) -> PyResult<Bound<'_, PyTuple>
         TypedEvent::Refusal(text) => ("refusal", text).into_pyobject(py),
         TypedEvent::ToolStart { id, name } => ("tool_start", id, name).into_pyobject(py),
         TypedEvent::ToolDelta { id, arguments } => ("tool_delta", id, arguments).into_pyobject(py),
-        TypedEvent::ToolReady { id, name, arguments } => ("tool_ready", id, name, arguments).into_pyobject(py),
+        TypedEvent::ToolReady { id, name, arguments } => {
+            ("tool_ready", id, name, arguments).into_pyobject(py)
+        }
         TypedEvent::ToolCancel { id, name, reason } => ("tool_cancel", id, name, reason).into_pyobject(py),
         TypedEvent::Reset { reason } => ("reset", reason).into_pyobject(py),
         TypedEvent::Seam { offset, join } => ("seam", offset, join).into_pyobject(py),
@@ -255,7 +261,10 @@ fn snapshot<'py>(py: Python<'py>, core: &core::Splice, typed: bool) -> PyResult<
     dict.set_item("in_flight_tools", tools(py, turn, false)?)?;
     let total = turn.total_usage();
     let complete = turn.usages.iter().all(|usage| usage.output.is_some());
-    dict.set_item("usage", (total.input, total.output, total.cache_read, total.cache_write, complete, false))?;
+    dict.set_item(
+        "usage",
+        (total.input, total.output, total.cache_read, total.cache_write, complete, false),
+    )?;
     dict.set_item("stop_reason", stop.map(|(stop, _)| stop.as_str()))?;
     dict.set_item("raw_stop_reason", stop.map(|(_, raw)| raw))?;
     dict.set_item("terminal_seen", core.terminal_seen())?;
@@ -275,7 +284,8 @@ fn snapshot<'py>(py: Python<'py>, core: &core::Splice, typed: bool) -> PyResult<
 
 fn tools<'py>(py: Python<'py>, turn: &Turn, complete: bool) -> PyResult<Bound<'py, PyTuple>> {
     let calls = turn.parts.iter().filter(|part| part.is_tool() && part.is_complete_tool() == complete);
-    let arguments = |part: &Part| if complete { part.final_arguments().to_owned() } else { part.text.clone() };
+    let arguments =
+        |part: &Part| if complete { part.final_arguments().to_owned() } else { part.text.clone() };
     let calls: Vec<_> = calls.map(|part| (part.id.clone(), part.name.clone(), arguments(part))).collect();
     PyTuple::new(py, calls)
 }

@@ -334,7 +334,9 @@ fn text_delta(kind: PartKind) -> (&'static str, &'static str) {
 
 fn write_delta(index: u32, (kind, member): (&str, &str), text: &str, out: &mut Vec<u8>) {
     begin("content_block_delta", out);
-    out.extend_from_slice(format!(",\"index\":{index},\"delta\":{{\"type\":\"{kind}\",\"{member}\":").as_bytes());
+    out.extend_from_slice(
+        format!(",\"index\":{index},\"delta\":{{\"type\":\"{kind}\",\"{member}\":").as_bytes(),
+    );
     string_into(text, out);
     out.extend_from_slice(b"}}\n\n");
 }

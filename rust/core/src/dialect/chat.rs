@@ -1,4 +1,4 @@
-//! OpenAI Chat Completions, and the many servers that speak it.
+//! `OpenAI` Chat Completions, and the many servers that speak it.
 
 use std::borrow::Cow;
 
@@ -57,7 +57,9 @@ impl Dialect for Chat {
         }
         match (part.kind, change) {
             (PartKind::Tool, Change::Opened) => write_call(part, &mut delta),
-            (PartKind::Tool, Change::Text { from, to }) => write_arguments(part, &part.text[from..to], &mut delta),
+            (PartKind::Tool, Change::Text { from, to }) => {
+                write_arguments(part, &part.text[from..to], &mut delta);
+            }
             (PartKind::Tool, Change::Replaced) => write_arguments(part, &part.text, &mut delta),
             (_, Change::Text { from, to }) => {
                 delta.push(b'"');
@@ -162,7 +164,12 @@ impl Chat {
         deltas.push(Delta::Begin { id, model: Cursor::new(head.model).string().unwrap_or_default() });
     }
 
-    fn read_choices<'a>(&mut self, cursor: &mut Cursor<'a>, deltas: &mut Vec<Delta<'a>>, stops: &mut Vec<Delta<'a>>) {
+    fn read_choices<'a>(
+        &mut self,
+        cursor: &mut Cursor<'a>,
+        deltas: &mut Vec<Delta<'a>>,
+        stops: &mut Vec<Delta<'a>>,
+    ) {
         if !cursor.enter_array() {
             return;
         }
@@ -371,7 +378,8 @@ fn read_error(raw: &[u8]) -> Failure {
     let mut failure = Failure::default();
     let mut cursor = Cursor::new(raw);
     if raw.first() != Some(&b'{') {
-        failure.message = cursor.string().map_or_else(|| String::from_utf8_lossy(raw).into_owned(), Cow::into_owned);
+        failure.message =
+            cursor.string().map_or_else(|| String::from_utf8_lossy(raw).into_owned(), Cow::into_owned);
         return failure;
     }
     cursor.enter_object();
@@ -385,7 +393,8 @@ fn read_error(raw: &[u8]) -> Failure {
             _ => {}
         }
     }
-    failure.status = failure.code.parse().ok().or(failure.status).or_else(|| status_of(&failure.kind, &failure.code));
+    failure.status =
+        failure.code.parse().ok().or(failure.status).or_else(|| status_of(&failure.kind, &failure.code));
     failure
 }
 
@@ -401,13 +410,28 @@ fn plain(raw: &[u8]) -> String {
 /// The HTTP status that a named error would have had.
 fn status_of(kind: &str, code: &str) -> Option<u16> {
     [code, kind].into_iter().find_map(|name| match name {
-        "server_error" | "internal_error" | "internal_server_error" | "InternalError" => Some(500),
-        "InternalServerError" | "INTERNAL_SERVER_ERROR" | "server" | "api_error" => Some(500),
-        "rate_limit_exceeded" | "rate_limit_error" | "insufficient_quota" | "tokens" | "requests" => Some(429),
-        "overloaded" | "overloaded_error" | "service_unavailable" | "unavailable_error" => Some(503),
-        "provider_overloaded" | "provider_unavailable" | "engine_overloaded" => Some(503),
+        "server_error"
+        | "internal_error"
+        | "internal_server_error"
+        | "InternalError"
+        | "InternalServerError"
+        | "INTERNAL_SERVER_ERROR"
+        | "server"
+        | "api_error" => Some(500),
+        "rate_limit_exceeded" | "rate_limit_error" | "insufficient_quota" | "tokens" | "requests" => {
+            Some(429)
+        }
+        "overloaded"
+        | "overloaded_error"
+        | "service_unavailable"
+        | "unavailable_error"
+        | "provider_overloaded"
+        | "provider_unavailable"
+        | "engine_overloaded" => Some(503),
         "timeout" => Some(504),
-        "invalid_request_error" | "context_length_exceeded" | "content_filter" | "BadRequestError" => Some(400),
+        "invalid_request_error" | "context_length_exceeded" | "content_filter" | "BadRequestError" => {
+            Some(400)
+        }
         "invalid_api_key" | "authentication_error" => Some(401),
         "model_not_found" | "not_found_error" => Some(404),
         _ => None,

@@ -42,7 +42,12 @@ impl Calls {
         self.chunk += 1;
     }
 
-    pub(super) fn read_list<'a>(&mut self, choice: u32, cursor: &mut Cursor<'a>, deltas: &mut Vec<Delta<'a>>) {
+    pub(super) fn read_list<'a>(
+        &mut self,
+        choice: u32,
+        cursor: &mut Cursor<'a>,
+        deltas: &mut Vec<Delta<'a>>,
+    ) {
         if !cursor.enter_array() {
             return;
         }
@@ -61,31 +66,36 @@ impl Calls {
                     }
                 }
             }
-            self.take(choice, fragment, deltas);
+            self.take(choice, &fragment, deltas);
         }
     }
 
     /// The `function_call` form that came before `tool_calls`.
-    pub(super) fn read_legacy<'a>(&mut self, choice: u32, cursor: &mut Cursor<'a>, deltas: &mut Vec<Delta<'a>>) {
+    pub(super) fn read_legacy<'a>(
+        &mut self,
+        choice: u32,
+        cursor: &mut Cursor<'a>,
+        deltas: &mut Vec<Delta<'a>>,
+    ) {
         let mut fragment = Fragment { index: Some(0), ..Fragment::default() };
         read_function(cursor, &mut fragment);
-        self.take(choice, fragment, deltas);
+        self.take(choice, &fragment, deltas);
     }
 
-    fn take<'a>(&mut self, choice: u32, fragment: Fragment<'a>, deltas: &mut Vec<Delta<'a>>) {
+    fn take<'a>(&mut self, choice: u32, fragment: &Fragment<'a>, deltas: &mut Vec<Delta<'a>>) {
         let nothing = fragment.id.is_none() && fragment.name.is_none() && fragment.arguments.is_empty();
-        let at = match self.continued(choice, &fragment) {
+        let at = match self.continued(choice, fragment) {
             Some(at) => at,
             None if nothing => return,
-            None => self.open(choice, &fragment, deltas),
+            None => self.open(choice, fragment, deltas),
         };
         let call = &mut self.calls[at];
         let key = Key { choice, slot: slot(at) };
-        if let Some(name) = &fragment.name {
-            if call.name.is_empty() || *name != call.name {
-                call.name.push_str(name);
-                deltas.push(Delta::Name { key, text: name.clone() });
-            }
+        if let Some(name) = &fragment.name
+            && (call.name.is_empty() || *name != call.name)
+        {
+            call.name.push_str(name);
+            deltas.push(Delta::Name { key, text: name.clone() });
         }
         push_arguments(call, key, fragment.arguments, deltas);
     }
@@ -94,10 +104,14 @@ impl Calls {
         let mine = |call: &Call| call.choice == choice;
         match (&fragment.id, fragment.index) {
             (Some(id), Some(index)) => self.calls.iter().rposition(|call| {
-                mine(call) && call.index == Some(index) && (call.id.is_empty() || call.id == **id || fragment.name.is_none())
+                mine(call)
+                    && call.index == Some(index)
+                    && (call.id.is_empty() || call.id == **id || fragment.name.is_none())
             }),
             (Some(id), None) => self.calls.iter().rposition(|call| mine(call) && call.id == **id),
-            (None, Some(index)) => self.calls.iter().rposition(|call| mine(call) && call.index == Some(index)),
+            (None, Some(index)) => {
+                self.calls.iter().rposition(|call| mine(call) && call.index == Some(index))
+            }
             (None, None) => self.calls.iter().rposition(mine),
         }
     }

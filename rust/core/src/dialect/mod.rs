@@ -49,7 +49,7 @@ pub trait Dialect: Send + Sync {
 pub fn by_name(name: &str) -> Option<Box<dyn Dialect>> {
     match name {
         "openai-chat" => Some(Box::new(Chat::default())),
-        "anthropic" => Some(Box::new(Anthropic::default())),
+        "anthropic" => Some(Box::new(Anthropic)),
         _ => None,
     }
 }

@@ -220,7 +220,8 @@ impl Splice {
     }
 
     fn fail_with(&mut self, kind: &str, code: &str, message: String) {
-        self.failure = Some(Failure { kind: kind.to_owned(), code: code.to_owned(), message, ..Failure::default() });
+        self.failure =
+            Some(Failure { kind: kind.to_owned(), code: code.to_owned(), message, ..Failure::default() });
     }
 
     fn take_frame(&mut self, frame: &Frame<'_>, raw: &[u8], outbox: &mut Outbox<'_>, at: usize) {
@@ -332,18 +333,20 @@ impl Splice {
         if self.seam.is_some() || self.watch.is_some() {
             return self.take_at_seam(delta);
         }
-        if let (Delta::Text { key, kind, .. } | Delta::Open { key, kind, .. }, Some(target)) = (delta, self.target) {
-            if matches!(kind, PartKind::Text | PartKind::Refusal) && self.turn.find(*key).is_none() {
-                self.adopt(target, *key);
-                if matches!(delta, Delta::Open { .. }) {
-                    return Ok(());
-                }
+        if let (Delta::Text { key, kind, .. } | Delta::Open { key, kind, .. }, Some(target)) =
+            (delta, self.target)
+            && matches!(kind, PartKind::Text | PartKind::Refusal)
+            && self.turn.find(*key).is_none()
+        {
+            self.adopt(target, *key);
+            if matches!(delta, Delta::Open { .. }) {
+                return Ok(());
             }
         }
-        if let (Delta::Open { kind, index, .. }, false) = (delta, self.rewriting) {
-            if self.dialect.numbers(*kind) {
-                self.next_index = self.next_index.max(index.saturating_add(1));
-            }
+        if let (Delta::Open { kind, index, .. }, false) = (delta, self.rewriting)
+            && self.dialect.numbers(*kind)
+        {
+            self.next_index = self.next_index.max(index.saturating_add(1));
         }
         self.turn.apply(delta, &mut self.effects)
     }
@@ -360,7 +363,9 @@ impl Splice {
 
     fn note_phase(&mut self, delta: &Delta<'_>) {
         match delta {
-            Delta::Text { kind: PartKind::Reasoning, .. } | Delta::Arguments { .. } => self.phase = Phase::Quiet,
+            Delta::Text { kind: PartKind::Reasoning, .. } | Delta::Arguments { .. } => {
+                self.phase = Phase::Quiet;
+            }
             Delta::Text { text, .. } if !text.trim().is_empty() || self.phase == Phase::Quiet => {
                 self.phase = Phase::Text;
             }
@@ -377,11 +382,11 @@ impl Splice {
 
     /// A server-side call is open until an item that is not a call follows it.
     fn note_server_item(&mut self, id: &str) {
-        if id.is_empty() {
-            if let Some(open) = self.server_items.iter_mut().find(|item| item.1) {
-                open.1 = false;
-                return;
-            }
+        if id.is_empty()
+            && let Some(open) = self.server_items.iter_mut().find(|item| item.1)
+        {
+            open.1 = false;
+            return;
         }
         self.server_items.push((id.to_owned(), !id.is_empty()));
     }

@@ -52,7 +52,8 @@ impl Splice {
         let Some(frame) = self.framing.finish(&tail) else { return };
         let mut raw = tail[..frame.len].to_vec();
         raw.extend_from_slice(frame.completion);
-        let whole = Frame { len: raw.len(), kind: frame.kind, name: frame.name, data: frame.data, completion: b"" };
+        let whole =
+            Frame { len: raw.len(), kind: frame.kind, name: frame.name, data: frame.data, completion: b"" };
         let mut outbox = super::outbox::Outbox::new(&raw);
         self.take_frame(&whole, &raw, &mut outbox, 0);
         if let super::Output::Bytes(bytes) = outbox.finish(raw.len(), false) {
@@ -67,10 +68,10 @@ impl Splice {
         if !seam.has_text() {
             return;
         }
-        if let Verdict::Joined { join, text, guessed_blanks } = seam.push("") {
-            if join != crate::seam::Join::Unanchored {
-                self.keep_joined(join, &text, guessed_blanks);
-            }
+        if let Verdict::Joined { join, text, guessed_blanks } = seam.push("")
+            && join != crate::seam::Join::Unanchored
+        {
+            self.keep_joined(join, &text, guessed_blanks);
         }
     }
 
@@ -189,7 +190,9 @@ impl Splice {
         for index in 0..self.turn.parts.len() {
             let part = &mut self.turn.parts[index];
             let shown = part.shown;
-            if matches!(part.kind, PartKind::Text | PartKind::Refusal) && part.text[shown.bytes..].trim().is_empty() {
+            if matches!(part.kind, PartKind::Text | PartKind::Refusal)
+                && part.text[shown.bytes..].trim().is_empty()
+            {
                 part.text.truncate(shown.bytes);
             }
             if shown.opened || !part.text.is_empty() {
@@ -207,7 +210,10 @@ impl Splice {
             self.write_effect(Effect { part: index, change: Change::Opened }, out);
         }
         if shown.bytes < bytes {
-            self.write_effect(Effect { part: index, change: Change::Text { from: shown.bytes, to: bytes } }, out);
+            self.write_effect(
+                Effect { part: index, change: Change::Text { from: shown.bytes, to: bytes } },
+                out,
+            );
         }
         if shown.signature < signature {
             let change = Change::Signature { from: shown.signature, to: signature };
@@ -312,7 +318,9 @@ impl Splice {
         let mut out = Vec::new();
         if self.options.reader == Reader::Bytes && self.degraded.is_none() {
             self.begun |= self.hold.release_all(&mut out);
-            out.extend_from_slice(self.failure.as_ref().map_or(b"", |failure: &Failure| failure.raw.as_slice()));
+            out.extend_from_slice(
+                self.failure.as_ref().map_or(b"", |failure: &Failure| failure.raw.as_slice()),
+            );
         }
         self.done = true;
         out

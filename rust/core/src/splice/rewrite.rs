@@ -66,7 +66,9 @@ impl Splice {
                 self.leave_target();
                 self.turn.apply(delta, &mut self.effects)
             }
-            Delta::Open { .. } | Delta::Close { .. } | Delta::Stop { .. } | Delta::End if self.ends_seam(delta) => {
+            Delta::Open { .. } | Delta::Close { .. } | Delta::Stop { .. } | Delta::End
+                if self.ends_seam(delta) =>
+            {
                 self.conclude_seam()?;
                 if self.seam_refusal.is_some() || self.stopped_here {
                     return Ok(());
@@ -166,7 +168,8 @@ impl Splice {
 
     fn append_text(&mut self, text: &str) -> Result<(), LimitPassed> {
         let kind = self.seam_kind;
-        let key = if self.seam_key == NO_KEY && self.target.is_some() { self.target_key() } else { self.seam_key };
+        let key =
+            if self.seam_key == NO_KEY && self.target.is_some() { self.target_key() } else { self.seam_key };
         if text.is_empty() {
             return Ok(());
         }
