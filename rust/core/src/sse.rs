@@ -174,6 +174,7 @@ fn parse_block(block: &[u8]) -> Block<'_> {
                 name = value;
                 known = true;
             }
+            b"" if line.is_empty() => {}
             b"id" | b"retry" | b"" => known = true,
             _ => {}
         }
