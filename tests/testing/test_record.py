@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from seamstream.testing import DeterministicModel, Ending, Exchange, Fault, FaultServer
+from seamstream.testing import DeterministicModel, Ending, Exchange, FakeClock, Fault, FaultServer
 
 from .conftest import Run
 from .raw_client import ASK, Connection, fetch, unchunk, whole
@@ -45,3 +45,22 @@ def test_a_script_can_be_a_function_of_the_request(run: Run, model: Deterministi
             return [str(unchunk(chat.rest)[1]), str(unchunk(anthropic.rest)[1])]
 
     assert run(ask()) == ["True", "False"]
+
+
+def test_times_are_those_of_the_clock_that_was_given(run: Run, model: DeterministicModel) -> None:
+    async def ask() -> None:
+        clock = FakeClock(monotonic=100.0)
+        fault = Fault.stall_with_pings(30.0, after_events=1)
+        async with FaultServer(model, [fault], clock=clock) as server:
+            async with await Connection.open(server) as connection:
+                await connection.ask()
+                await connection.until(b"\n\n")
+                exchange = server.requests[0]
+                for _ in range(3):
+                    await clock.advance(30.0)
+                    assert (await connection.until(b": keep-alive\n\n")).ended == "open"
+                assert (exchange.pings, exchange.arrived_s, exchange.ended_s) == (3, 100.0, None)
+            await exchange.over()
+        assert exchange.ended_s == 190.0
+
+    run(ask())

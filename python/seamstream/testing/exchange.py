@@ -28,6 +28,10 @@ class Exchange:
     pings: int = 0
     finished: bool = False
     """The reply was sent, and ended, as the script says."""
+    arrived_s: float = 0.0
+    """When the request had been read, on the server's monotonic clock."""
+    ended_s: float | None = None
+    """When the reply ended or the connection was lost."""
     client_left_at: int | None = None
     """How many body bytes had been written when the client closed the connection before the reply's end."""
     _over: asyncio.Event = field(default_factory=asyncio.Event)
@@ -36,5 +40,7 @@ class Exchange:
         """Wait until the server has nothing more to do for this request."""
         await self._over.wait()
 
-    def close(self) -> None:
+    def close(self, now_s: float) -> None:
+        """The server is done with it."""
+        self.ended_s = now_s
         self._over.set()

@@ -93,7 +93,7 @@ class FaultServer:
                 raise
             return WrittenResponse(reusable=False)
         finally:
-            exchange.close()
+            exchange.close(self._clock.monotonic())
 
     async def _receive(self, request: web.BaseRequest) -> Exchange:
         raw_body = await request.content.read()
@@ -104,6 +104,7 @@ class FaultServer:
         exchange = Exchange(
             number, connection, request.path, headers, raw_body, body, _DIALECTS.get(request.path)
         )
+        exchange.arrived_s = self._clock.monotonic()
         self.requests.append(exchange)
         return exchange
 
