@@ -38,6 +38,14 @@ pub trait Framing: Send + Sync {
     /// End of input: the pending frame if its payload is whole although its terminator never came.
     fn finish<'b>(&mut self, buffer: &'b [u8]) -> Option<Frame<'b>>;
 
+    /// True when a frame may begin at the start of the buffer, so that its owner may take one it knows by heart.
+    fn may_skip(&self) -> bool {
+        false
+    }
+
+    /// The owner took the frame at the start of the buffer by itself.
+    fn skipped(&mut self) {}
+
     /// A new attempt begins: forget everything about the last one.
     fn reset(&mut self);
 }

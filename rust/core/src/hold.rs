@@ -197,6 +197,11 @@ impl Hold {
         self.is_empty() && self.first_kept().is_none()
     }
 
+    /// True when nothing is held and one more piece of text would change nothing.
+    pub fn is_idle(&self) -> bool {
+        self.lets_pass() && self.tools.is_empty()
+    }
+
     /// Number of the first event that must stay.
     fn first_kept(&self) -> Option<u64> {
         let tools = self.tools.iter().map(|&(_, from)| from).min();

@@ -130,6 +130,16 @@ impl Framing for SseFraming {
         })
     }
 
+    fn may_skip(&self) -> bool {
+        !self.at_start && !self.skip_lf
+    }
+
+    fn skipped(&mut self) {
+        self.line_start = 0;
+        self.searched = 0;
+        self.after_cr = false;
+    }
+
     fn reset(&mut self) {
         *self = Self::new(self.max_event_bytes);
     }

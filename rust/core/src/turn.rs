@@ -243,6 +243,17 @@ impl Turn {
         Ok(())
     }
 
+    pub fn has_room(&self, bytes: usize) -> bool {
+        self.bytes.saturating_add(bytes) <= self.limits.max_turn_bytes
+    }
+
+    /// Appends a content delta for which there is room to a part that has already left; nobody needs an effect.
+    pub fn append_known(&mut self, part: usize, text: &str) {
+        self.bytes += text.len();
+        self.content_deltas += 1;
+        self.parts[part].text.push_str(text);
+    }
+
     fn grow(&mut self, bytes: usize) -> Result<(), LimitPassed> {
         self.bytes = self.bytes.saturating_add(bytes);
         if self.bytes > self.limits.max_turn_bytes { Err(LimitPassed("max_turn_bytes")) } else { Ok(()) }

@@ -20,6 +20,16 @@ pub enum TypedEvent {
     Finish { stop: &'static str },
 }
 
+/// The event for a piece of text of that kind.
+pub(super) fn text_event(kind: PartKind, text: String) -> Option<TypedEvent> {
+    match kind {
+        PartKind::Text => Some(TypedEvent::Text(text)),
+        PartKind::Reasoning => Some(TypedEvent::Reasoning(text)),
+        PartKind::Refusal => Some(TypedEvent::Refusal(text)),
+        PartKind::Tool | PartKind::Server | PartKind::Other => None,
+    }
+}
+
 impl Splice {
     /// Events since the last call.
     pub fn take_events(&mut self) -> Vec<TypedEvent> {
@@ -57,13 +67,10 @@ impl Splice {
             Change::Replaced => part.text.clone(),
             _ => return None,
         };
-        match part.kind {
-            PartKind::Text => Some(TypedEvent::Text(text)),
-            PartKind::Reasoning => Some(TypedEvent::Reasoning(text)),
-            PartKind::Refusal => Some(TypedEvent::Refusal(text)),
-            PartKind::Tool => Some(TypedEvent::ToolDelta { id: part.id.clone(), arguments: text }),
-            PartKind::Server | PartKind::Other => None,
+        if part.is_tool() {
+            return Some(TypedEvent::ToolDelta { id: part.id.clone(), arguments: text });
         }
+        text_event(part.kind, text)
     }
 
     /// Complete calls are announced once.

@@ -8,9 +8,12 @@ mod events;
 mod outbox;
 mod recover;
 mod rewrite;
+mod template;
 
 pub use events::TypedEvent;
 pub use recover::{Plan, Resume};
+
+use std::borrow::Cow;
 
 use crate::delta::{Delta, Failure, Key, PartKind, Stop};
 use crate::dialect::{self, Dialect};
@@ -20,6 +23,10 @@ use crate::limits::Limits;
 use crate::seam::{Seam, StopWatch};
 use crate::turn::{Effect, LimitPassed, Turn};
 use outbox::Outbox;
+use template::Template;
+
+/// A provider whose events never repeat their form is not asked again.
+const MOST_UNUSED: u8 = 32;
 
 /// Who reads: the provider's own protocol, or seamstream's events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,6 +115,9 @@ pub struct Splice {
     phase: Phase,
     server_items: Vec<(String, bool)>,
     panic_after: Option<u64>,
+    template: Option<Template>,
+    /// Forms learnt in a row that no event had again.
+    unused_templates: u8,
 }
 
 impl Splice {
@@ -156,6 +166,8 @@ impl Splice {
             phase: Phase::Start,
             server_items: Vec::new(),
             panic_after: None,
+            template: None,
+            unused_templates: 0,
         }
     }
 
@@ -200,6 +212,11 @@ impl Splice {
         let input = outbox.input();
         let mut used = 0;
         while !self.is_over() {
+            if let Some(length) = self.take_by_template(&input[used..]) {
+                outbox.pass(used, used + length);
+                used += length;
+                continue;
+            }
             let frame = match self.framing.next(&input[used..]) {
                 Ok(Some(frame)) => frame,
                 Ok(None) => break,
@@ -217,6 +234,42 @@ impl Splice {
             }
         }
         used
+    }
+
+    /// The event at the start of `input`, if it is text in the form of the last one and nothing waits.
+    fn take_by_template(&mut self, input: &[u8]) -> Option<usize> {
+        let template = self.template.as_ref()?;
+        if !self.framing.may_skip() || self.panic_after.is_some() {
+            return None;
+        }
+        let (length, text) = template.read(input)?;
+        self.unused_templates = 0;
+        if length > self.options.limits.max_event_bytes || !self.turn.has_room(text.len()) {
+            return None;
+        }
+        self.turn.append_known(template.part, &text);
+        if self.options.reader == Reader::Typed {
+            self.events.push(events::text_event(template.kind, text.into_owned())?);
+        }
+        self.framing.skipped();
+        self.progress += 1;
+        self.progressed = true;
+        Some(length)
+    }
+
+    /// Remembers the form of an event that was one piece of text and passed at once.
+    fn learn_template(&mut self, learnt: Option<(Key, PartKind, Template)>) {
+        let steady = !self.rewriting && self.seam.is_none() && self.watch.is_none() && self.target.is_none();
+        let idle = self.options.reader == Reader::Typed || self.hold.is_idle();
+        let (Some((key, kind, mut template)), true) = (learnt, steady && idle && !self.terminal_seen())
+        else {
+            return;
+        };
+        let Some(part) = self.turn.find(key) else { return };
+        template.part = part;
+        let blank = self.turn.parts[part].is_blank() && kind != PartKind::Reasoning;
+        self.template = (!blank && key.choice == 0).then_some(template);
+        self.unused_templates = self.unused_templates.saturating_add(1);
     }
 
     fn fail_with(&mut self, kind: &str, code: &str, message: String) {
@@ -240,6 +293,13 @@ impl Splice {
         self.progressed = true;
         self.effects.clear();
         self.raw_deltas.clear();
+        self.template = None;
+        let learnt = match deltas.as_slice() {
+            [Delta::Text { key, kind, text: Cow::Borrowed(text) }] if self.unused_templates < MOST_UNUSED => {
+                Template::learn(raw, text, 0, *kind).map(|template| (*key, *kind, template))
+            }
+            _ => None,
+        };
         for delta in deltas {
             if let Err(LimitPassed(limit)) = self.take_delta(delta, raw) {
                 self.pass_limit(limit, outbox);
@@ -252,14 +312,13 @@ impl Splice {
         self.note_events();
         if self.options.reader == Reader::Typed {
             self.done |= self.turn.ended;
-            return;
-        }
-        if self.rewriting {
+        } else if self.rewriting {
             let bytes = self.rewrite();
             self.settle(None, &bytes, outbox);
         } else {
             self.settle(Some(at), raw, outbox);
         }
+        self.learn_template(learnt);
     }
 
     /// Keep-alives do not wait behind held events, once the message has begun.

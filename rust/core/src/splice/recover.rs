@@ -94,6 +94,7 @@ impl Splice {
     /// The next attempt begins under that plan. Returns bytes that leave now.
     pub fn resume(&mut self, resume: &Resume) -> Vec<u8> {
         let mut out = Vec::new();
+        self.template = None;
         self.failure = None;
         self.early_end = false;
         self.seam_refusal = None;
