@@ -50,7 +50,7 @@ lint: $(BUILT)
 	PATH="$(VENV)/bin:$$PATH" cargo deny --offline --log-level error check licenses bans sources
 
 bench: $(BUILT)
-	$(PYTHON) bench/report.py
+	$(PYTHON) -m bench.report
 
 clean:
 	rm -rf $(VENV) target dist build .benchmarks .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -1,0 +1,161 @@
+"""The program under measurement: an aiohttp client that runs a case with and without seamstream in turn.
+
+Called as `python -m bench.client CASE PORT ARGUMENTS`; prints its readings as JSON. It is a process of its
+own, so that its CPU time and memory are the client's alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import resource
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import aiohttp
+import openai
+import uvloop
+
+import seamstream
+
+ALTERNATIONS = 15
+SIDES = ("bare", "seamstream")
+Readings = dict[str, Any]
+
+
+def new_http(side: str) -> aiohttp.ClientSession:
+    middlewares = (seamstream.RecoveryMiddleware(),) if side == "seamstream" else ()
+    connector = aiohttp.TCPConnector(limit=0)
+    return aiohttp.ClientSession(
+        middlewares=middlewares, connector=connector, timeout=aiohttp.ClientTimeout(None)
+    )
+
+
+def request(model: str) -> dict[str, Any]:
+    return {"model": model, "stream": True, "messages": [{"role": "user", "content": "go"}]}
+
+
+def url(port: str) -> str:
+    return f"http://127.0.0.1:{port}/v1/chat/completions"
+
+
+async def read_all(http: aiohttp.ClientSession, port: str, model: str) -> tuple[int, int]:
+    """Bytes and reads of one answer."""
+    total = reads = 0
+    async with http.post(url(port), json=request(model)) as response:
+        async for data in response.content.iter_any():
+            total += len(data)
+            reads += 1
+    return total, reads
+
+
+async def cpu(port: str, events: str, per_write: str, gap_us: str) -> Readings:
+    """CPU microseconds an event of a long answer, sides in turn."""
+    readings: Readings = {side: [] for side in SIDES}
+    sizes, read_counts = set(), []
+    for side in SIDES * (ALTERNATIONS + 1):
+        async with new_http(side) as http:
+            gc.collect()
+            begun_s = time.process_time()
+            size, reads = await read_all(http, port, f"burst {events} {per_write} {gap_us}")
+            readings[side].append((time.process_time() - begun_s) / int(events) * 1e6)
+        sizes.add(size)
+        read_counts.append(reads)
+    if len(sizes) != 1:
+        raise RuntimeError(f"the sides got different answers: {sizes} bytes")
+    warm = {side: readings[side][1:] for side in SIDES}
+    return warm | {"events_per_read": int(events) / (sum(read_counts) / len(read_counts))}
+
+
+async def first_token(port: str, requests: str) -> Readings:
+    """Milliseconds from the call to the first content, on a kept connection, sides in turn."""
+    readings: Readings = {side: [] for side in SIDES}
+    https = {side: new_http(side) for side in SIDES}
+    for _ in range(int(requests)):
+        for side, http in https.items():
+            begun_s = time.perf_counter()
+            async with http.post(url(port), json=request("at_once")) as response:
+                while b'"yes"' not in await response.content.readany():
+                    pass
+                readings[side].append((time.perf_counter() - begun_s) * 1e3)
+                await response.read()
+    for http in https.values():
+        await http.close()
+    return readings
+
+
+async def memory(port: str, side: str, streams: str) -> Readings:
+    """Resident KiB of a process that holds many open streams, each past its first content."""
+    opening = asyncio.Semaphore(100)
+
+    async def open_one() -> aiohttp.ClientResponse:
+        async with opening:
+            response = await http.post(url(port), json=request("open_ended"))
+            while b'"yes"' not in await response.content.readany():
+                pass
+        return response
+
+    async with new_http(side) as http:
+        responses = await asyncio.gather(*(open_one() for _ in range(int(streams))))
+        gc.collect()
+        resident_kib = resident_bytes() / 1024
+        alive = sum(not response.content.at_eof() for response in responses)
+        for response in responses:
+            response.close()
+    return {"resident_kib": resident_kib, "alive": alive}
+
+
+def resident_bytes() -> int:
+    with open("/proc/self/statm") as statm:
+        return int(statm.read().split()[1]) * resource.getpagesize()
+
+
+async def typed(port: str, streams: str, seconds: str) -> Readings:
+    """CPU microseconds an event of many paced streams: seamstream's events, and AsyncOpenAI's chunks."""
+    events = 50 * int(seconds)
+    model = f"paced {events} 50"
+
+    async def with_seamstream(http: aiohttp.ClientSession, _: openai.AsyncOpenAI) -> int:
+        async with seamstream.stream(http, url(port), json=request(model), headers={}) as run:
+            return sum([isinstance(event, seamstream.TextDelta) async for event in run])
+
+    async def with_openai(_: aiohttp.ClientSession, client: openai.AsyncOpenAI) -> int:
+        chunks = await client.chat.completions.create(**request(model))
+        return sum([bool(chunk.choices and chunk.choices[0].delta.content) async for chunk in chunks])
+
+    base_url = f"http://127.0.0.1:{port}/v1"
+    http_client = openai.DefaultAioHttpClient()
+    client = openai.AsyncOpenAI(api_key="none", base_url=base_url, http_client=http_client)
+    readings = {}
+    async with new_http("bare") as http, client:
+        for read in (with_openai, with_seamstream):
+            begun_s = time.process_time()
+            counts = await asyncio.gather(*(read(http, client) for _ in range(int(streams))))
+            readings[read.__name__] = (time.process_time() - begun_s) / sum(counts) * 1e6
+            if set(counts) != {events}:
+                raise RuntimeError(f"{read.__name__} lost events: {set(counts)} of {events}")
+    return readings
+
+
+async def reconnect(port: str, cuts: str) -> Readings:
+    """Milliseconds from a reset to the arrival of the next request, as the server sees both."""
+    async with new_http("seamstream") as http:
+        for number in range(int(cuts)):
+            await read_all(http, port, f"cut_once {number}")
+        async with http.post(url(port), json=request("delays") | {"stream": False}) as response:
+            return {"reconnect_ms": [delay_s * 1e3 for delay_s in await response.json()]}
+
+
+CASES: dict[str, Callable[..., Awaitable[Readings]]] = {
+    "cpu": cpu,
+    "first_token": first_token,
+    "memory": memory,
+    "reconnect": reconnect,
+    "typed": typed,
+}
+
+if __name__ == "__main__":
+    print(json.dumps(uvloop.run(CASES[sys.argv[1]](*sys.argv[2:]))))
