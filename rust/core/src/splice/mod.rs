@@ -213,7 +213,9 @@ impl Splice {
         let mut used = 0;
         while !self.is_over() {
             if let Some(length) = self.take_by_template(&input[used..]) {
-                outbox.pass(used, used + length);
+                if self.options.reader == Reader::Bytes {
+                    outbox.pass(used, used + length);
+                }
                 used += length;
                 continue;
             }
