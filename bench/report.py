@@ -46,7 +46,8 @@ def goal_table(results: Results) -> Iterator[str]:
     for goal in GOALS:
         value = goal.measured(results)
         bound = f"{goal.relation} {goal.bound:,g} {goal.unit}"
-        yield f"| {goal.what} | {bound} | {value:,.3g} {goal.unit} | {'met' if goal.is_met(value) else 'not yet'} |"
+        verdict = "met" if goal.is_met(value) else "not yet"
+        yield f"| {goal.what} | {bound} | {value:,.3g} {goal.unit} | {verdict} |"
 
 
 def detail_table(results: Results) -> Iterator[str]:

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 import anthropic
 import httpx2
 import openai
-from anthropic.lib.streaming._messages import accumulate_event
 from openai.lib.streaming.chat import ChatCompletionStreamState
 
 from bench.payloads import Expected
@@ -53,16 +52,14 @@ class OpenAIReader:
 
 
 class AnthropicReader:
-    """anthropic: `Stream` and `accumulate_event`."""
+    """anthropic: `messages.stream()`, the public way to its accumulator."""
 
     def __init__(self, reads: list[bytes]) -> None:
         http = httpx2.Client(transport=Canned(reads))
         self._client = anthropic.Anthropic(api_key="none", base_url="http://canned", http_client=http)
 
     def __call__(self) -> Expected:
-        snapshot, buffers = None, {}
         messages = [{"role": "user", "content": "go"}]
-        for event in self._client.messages.create(model="m", max_tokens=9, messages=messages, stream=True):
-            snapshot = accumulate_event(event=event, current_snapshot=snapshot, json_bufs=buffers)
-        text, tool = snapshot.content
+        with self._client.messages.stream(model="m", max_tokens=9, messages=messages) as stream:
+            text, tool = stream.get_final_message().content
         return Expected(text.text, json.dumps(tool.input, ensure_ascii=False))
