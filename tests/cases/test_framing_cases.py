@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from seamstream._core import FrameTooLargeError, Splice, SseDecoder
+from seamstream._core import Splice, SseDecoder
 from tests.support.memory import peak_growth_bytes
 
 MIB = 1 << 20
@@ -42,15 +42,12 @@ def test_b15_two_megabytes_in_one_event() -> None:
 def test_b16_a_line_that_never_ends_is_a_typed_error_in_bounded_memory() -> None:
     splice = Splice("openai-chat", max_event_bytes=4 * MIB)
     read = b"x" * MIB
-
-    def feed() -> None:
+    with peak_growth_bytes() as growth:
         splice.feed(b"data: ")
         for _ in range(256):
             splice.feed(read)
-
-    with peak_growth_bytes() as growth, pytest.raises(FrameTooLargeError) as caught:
-        feed()
-    assert caught.value.kind == "max_event_bytes"
+    assert splice.error is not None
+    assert splice.error[:2] == ("frame_too_large", "max_event_bytes")
     assert growth() < 24 * MIB
     assert len(splice.pending()) <= 6 * MIB
 
@@ -65,6 +62,6 @@ def test_b16_thousands_of_events_in_one_read_cost_linear_time() -> None:
         return time.perf_counter() - begin
 
     seconds(1_000)
-    few = min(seconds(4_500) for _ in range(3))
-    many = min(seconds(18_000) for _ in range(3))
-    assert many / few < 4 * 2
+    few = min(seconds(9_000) for _ in range(3))
+    many = min(seconds(36_000) for _ in range(3))
+    assert many / few < 4 * 2.5  # a rescan of the read per event would be above 16

@@ -38,6 +38,11 @@ pub trait Framing: Send + Sync {
     /// End of input: the pending frame if its payload is whole although its terminator never came.
     fn finish<'b>(&mut self, buffer: &'b [u8]) -> Option<Frame<'b>>;
 
+    /// How many bytes at the start of `chunk` still belong to the frame that was given last.
+    fn belongs_to_last(&mut self, _chunk: &[u8]) -> usize {
+        0
+    }
+
     /// True when a frame may begin at the start of the buffer, so that its owner may take one it knows by heart.
     fn may_skip(&self) -> bool {
         false

@@ -130,6 +130,12 @@ impl Framing for SseFraming {
         })
     }
 
+    fn belongs_to_last(&mut self, chunk: &[u8]) -> usize {
+        let lf = usize::from(self.skip_lf && chunk.first() == Some(&b'\n'));
+        self.skip_lf &= chunk.is_empty();
+        lf
+    }
+
     fn may_skip(&self) -> bool {
         !self.at_start && !self.skip_lf
     }

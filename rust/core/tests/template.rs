@@ -1,5 +1,7 @@
 //! The fast path must be invisible: every stream is read with it and without it.
 
+#![expect(clippy::format_push_string, reason = "readable test data matters more than an allocation")]
+
 use seamstream_core::delta::PartKind;
 use seamstream_core::limits::Limits;
 use seamstream_core::splice::{Options, Output, Reader, Splice};

@@ -41,15 +41,15 @@ pub trait Dialect: Send + Sync {
     /// An event that keeps a waiting reader alive and means nothing.
     fn keepalive(&self) -> &'static [u8];
 
-    /// Whether `[DONE]` (or the like) proves completeness without a stop reason, which a profile may say.
-    fn set_done_is_end(&mut self, _value: bool) {}
+    /// Events nested deeper than that are reported as `TooDeep`.
+    fn set_max_depth(&mut self, _depth: usize) {}
 }
 
 /// The dialect of that name.
 pub fn by_name(name: &str) -> Option<Box<dyn Dialect>> {
     match name {
         "openai-chat" => Some(Box::new(Chat::default())),
-        "anthropic" => Some(Box::new(Anthropic)),
+        "anthropic" => Some(Box::new(Anthropic::default())),
         _ => None,
     }
 }

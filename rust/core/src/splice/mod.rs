@@ -124,7 +124,7 @@ impl Splice {
     /// `None` when the dialect is not known.
     pub fn new(name: &str, options: Options) -> Option<Self> {
         let mut dialect = dialect::by_name(name)?;
-        dialect.set_done_is_end(options.done_is_end);
+        dialect.set_max_depth(options.limits.max_json_depth);
         Some(Self::with_dialect(dialect, options))
     }
 
@@ -180,7 +180,9 @@ impl Splice {
             return Output::Same;
         }
         if self.done || self.must_end() {
-            return Output::Bytes(Vec::new());
+            let kept =
+                if self.must_end() || self.rewriting { 0 } else { self.framing.belongs_to_last(chunk) };
+            return Output::Bytes(chunk[..kept].to_vec());
         }
         if self.tail.is_empty() {
             let mut outbox = Outbox::new(chunk);
@@ -323,12 +325,13 @@ impl Splice {
         self.learn_template(learnt);
     }
 
-    /// Keep-alives do not wait behind held events, once the message has begun.
+    /// Keep-alives do not wait behind held events, once the message has begun; blank lines keep their place.
     fn take_silent(&mut self, raw: &[u8], outbox: &mut Outbox<'_>, at: usize) {
-        if self.options.reader == Reader::Typed {
+        let separator = raw.iter().all(u8::is_ascii_whitespace);
+        if self.options.reader == Reader::Typed || (self.rewriting && separator) {
             return;
         }
-        if self.begun || self.hold.is_empty() {
+        if self.hold.is_empty() || (self.begun && !separator) {
             outbox.pass(at, at + raw.len());
         } else {
             self.hold.push(raw, Vec::new(), true);
