@@ -77,5 +77,5 @@ $(OLDEST_AIOHTTP)/.installed: requirements-oldest.txt | $(INSTALLED)
 	@touch $@
 
 $(BUILT): $(INSTALLED) $(CORE_SOURCES) | tools
-	VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(VENV)/bin/maturin develop --release --quiet
+	PIP_QUIET=1 VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(VENV)/bin/maturin develop --release --quiet
 	@touch $@
