@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import time
 
-import pytest
-
 from seamstream._core import Splice, SseDecoder
 from tests.support.memory import peak_growth_bytes
 

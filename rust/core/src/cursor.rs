@@ -11,22 +11,11 @@ pub struct Cursor<'a> {
     data: &'a [u8],
     position: usize,
     bad: bool,
-    max_depth: usize,
-    too_deep: bool,
 }
 
 impl<'a> Cursor<'a> {
     pub fn new(data: &'a [u8]) -> Self {
-        Self::with_max_depth(data, usize::MAX)
-    }
-
-    /// Notes when a skipped value is nested deeper than that.
-    pub fn with_max_depth(data: &'a [u8], max_depth: usize) -> Self {
-        Self { data, position: 0, bad: false, max_depth, too_deep: false }
-    }
-
-    pub fn is_too_deep(&self) -> bool {
-        self.too_deep
+        Self { data, position: 0, bad: false }
     }
 
     pub fn ok(&self) -> bool {
@@ -189,10 +178,7 @@ impl<'a> Cursor<'a> {
                     }
                     continue;
                 }
-                b'{' | b'[' => {
-                    depth += 1;
-                    self.too_deep |= depth > self.max_depth;
-                }
+                b'{' | b'[' => depth += 1,
                 b'}' | b']' => depth -= 1,
                 _ => {}
             }

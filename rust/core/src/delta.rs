@@ -154,8 +154,6 @@ pub enum Delta<'a> {
     Failure(Failure),
     /// An event that is progress but changes nothing here.
     Opaque,
-    /// The event is nested deeper than `max_json_depth`.
-    TooDeep,
     /// A ping.
     Keepalive,
 }

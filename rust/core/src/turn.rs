@@ -169,7 +169,6 @@ impl Turn {
             Delta::Usage(counters) => self.usage(*counters),
             Delta::Stop { choice, stop, raw } => self.stop(*choice, *stop, raw),
             Delta::End => self.ended = true,
-            Delta::TooDeep => return Err(LimitPassed("max_json_depth")),
             Delta::Raw { .. } | Delta::Failure(_) | Delta::Opaque | Delta::Keepalive => {}
         }
         Ok(())

@@ -9,11 +9,9 @@ use crate::frame::{Frame, FrameKind, Framing};
 use crate::sse::SseFraming;
 use crate::turn::{Change, Part, Turn};
 
-/// The protocol carries all its state in the events; only a limit needs to be remembered.
+/// The protocol carries all its state in the events; nothing needs to be remembered.
 #[derive(Debug, Default)]
-pub struct Anthropic {
-    max_depth: Option<usize>,
-}
+pub struct Anthropic;
 
 /// The members of an event that matter here, in whatever order they came.
 #[derive(Default)]
@@ -25,7 +23,6 @@ struct Event<'a> {
     delta: &'a [u8],
     usage: &'a [u8],
     error: &'a [u8],
-    too_deep: bool,
 }
 
 impl Dialect for Anthropic {
@@ -37,16 +34,12 @@ impl Dialect for Anthropic {
         let data = frame.data.trim_ascii();
         match data.first() {
             None | Some(b':') => deltas.push(Delta::Keepalive),
-            Some(b'{') => read_event(data, frame.kind, self.max_depth.unwrap_or(usize::MAX), deltas),
+            Some(b'{') => read_event(data, frame.kind, deltas),
             _ => deltas.push(Delta::Opaque),
         }
     }
 
     fn next_attempt(&mut self) {}
-
-    fn set_max_depth(&mut self, depth: usize) {
-        self.max_depth = Some(depth);
-    }
 
     fn numbers(&self, _kind: PartKind) -> bool {
         true
@@ -109,17 +102,14 @@ impl Dialect for Anthropic {
     }
 }
 
-fn read_event<'a>(data: &'a [u8], kind: FrameKind, max_depth: usize, deltas: &mut Vec<Delta<'a>>) {
-    let Some(event) = parse(data, max_depth) else {
+fn read_event<'a>(data: &'a [u8], kind: FrameKind, deltas: &mut Vec<Delta<'a>>) {
+    let Some(event) = parse(data) else {
         deltas.push(Delta::Opaque);
         return;
     };
     if kind == FrameKind::Unknown && event.error.is_empty() {
         deltas.push(Delta::Opaque);
         return;
-    }
-    if event.too_deep {
-        deltas.push(Delta::TooDeep);
     }
     let key = Key { choice: 0, slot: u32::try_from(event.index.unwrap_or(0)).unwrap_or(u32::MAX) };
     match event.kind.as_ref() {
@@ -137,9 +127,9 @@ fn read_event<'a>(data: &'a [u8], kind: FrameKind, max_depth: usize, deltas: &mu
     }
 }
 
-fn parse(data: &[u8], max_depth: usize) -> Option<Event<'_>> {
+fn parse(data: &[u8]) -> Option<Event<'_>> {
     let mut event = Event::default();
-    let mut cursor = Cursor::with_max_depth(data, max_depth);
+    let mut cursor = Cursor::new(data);
     cursor.enter_object();
     while let Some(key) = cursor.key() {
         match key {
@@ -155,7 +145,6 @@ fn parse(data: &[u8], max_depth: usize) -> Option<Event<'_>> {
             }
         }
     }
-    event.too_deep = cursor.is_too_deep();
     cursor.ok().then_some(event)
 }
 

@@ -25,7 +25,6 @@ pub struct Chat {
     fingerprint: Vec<u8>,
     reasoning_field: Option<&'static str>,
     usage_written: bool,
-    max_depth: Option<usize>,
 }
 
 impl Dialect for Chat {
@@ -45,10 +44,6 @@ impl Dialect for Chat {
 
     fn next_attempt(&mut self) {
         self.calls = Calls::default();
-    }
-
-    fn set_max_depth(&mut self, depth: usize) {
-        self.max_depth = Some(depth);
     }
 
     fn numbers(&self, kind: PartKind) -> bool {
@@ -118,7 +113,7 @@ impl Dialect for Chat {
 
 impl Chat {
     fn read_chunk<'a>(&mut self, data: &'a [u8], kind: FrameKind, deltas: &mut Vec<Delta<'a>>) {
-        let mut cursor = Cursor::with_max_depth(data, self.max_depth.unwrap_or(usize::MAX));
+        let mut cursor = Cursor::new(data);
         let mut head = Head::default();
         let (mut usage, mut error): (&[u8], &[u8]) = (b"", b"");
         let (first, mut stops) = (deltas.len(), Vec::new());
@@ -141,9 +136,6 @@ impl Chat {
             deltas.truncate(first);
             deltas.push(Delta::Opaque);
             return;
-        }
-        if cursor.is_too_deep() {
-            deltas.push(Delta::TooDeep);
         }
         self.name_message(&head, deltas);
         if let Some(counters) = read_usage(usage) {

@@ -40,16 +40,13 @@ pub trait Dialect: Send + Sync {
 
     /// An event that keeps a waiting reader alive and means nothing.
     fn keepalive(&self) -> &'static [u8];
-
-    /// Events nested deeper than that are reported as `TooDeep`.
-    fn set_max_depth(&mut self, _depth: usize) {}
 }
 
 /// The dialect of that name.
 pub fn by_name(name: &str) -> Option<Box<dyn Dialect>> {
     match name {
         "openai-chat" => Some(Box::new(Chat::default())),
-        "anthropic" => Some(Box::new(Anthropic::default())),
+        "anthropic" => Some(Box::new(Anthropic)),
         _ => None,
     }
 }

@@ -123,9 +123,7 @@ pub struct Splice {
 impl Splice {
     /// `None` when the dialect is not known.
     pub fn new(name: &str, options: Options) -> Option<Self> {
-        let mut dialect = dialect::by_name(name)?;
-        dialect.set_max_depth(options.limits.max_json_depth);
-        Some(Self::with_dialect(dialect, options))
+        Some(Self::with_dialect(dialect::by_name(name)?, options))
     }
 
     /// For dialects that are not built in.
