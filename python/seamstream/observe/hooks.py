@@ -13,7 +13,7 @@ from typing import Protocol
 
 from ..recovery.states import RunInput, RunState
 from ..types import Outcome, Turn
-from .spans import Span
+from .provenance import Span
 
 _LOG = logging.getLogger("seamstream")
 

@@ -65,9 +65,9 @@ def make_plan(
     if snapshot.server_items != "none" and snapshot.shown.server_item:
         return _after_server_item(snapshot, facts, reader)
     if snapshot.server_items != "none":
-        return _restart(snapshot, reader, "a server-side tool was running")
+        return plan_restart(snapshot, reader, "a server-side tool was running")
     if (why := _cannot_continue(snapshot, facts, reader)) is not None:
-        return _restart(snapshot, reader, why)
+        return plan_restart(snapshot, reader, why)
     return _continue(snapshot)
 
 
@@ -130,6 +130,8 @@ def _cannot_continue(snapshot: Snapshot, facts: RequestFacts, reader: Reader) ->
         return "there is no text to continue"
     if snapshot.refusal.strip() and (snapshot.text.strip() or snapshot.in_flight_tools):
         return "a refusal stands beside other content"
+    if snapshot.choices > 1:
+        return "several choices came"
     return facts.unfit
 
 
@@ -139,7 +141,7 @@ def _continue(snapshot: Snapshot) -> Decision:
     return Decision(Plan.CONTINUE_TEXT)
 
 
-def _restart(snapshot: Snapshot, reader: Reader, why: str) -> Decision:
+def plan_restart(snapshot: Snapshot, reader: Reader, why: str) -> Decision:
     """Restart where nothing that would be repeated has left; shown reasoning does not forbid it."""
     shown = snapshot.shown
     if reader == "typed" or not (shown.text_chars or shown.refusal or shown.tool or shown.live_tool):

@@ -134,6 +134,10 @@ class RetryBudget:
             self._targets.move_to_end(name)
             return budget
 
+    def __len__(self) -> int:
+        """How many targets are known."""
+        return len(self._targets)
+
     def _drop_idle(self) -> None:
         """Bound the table: the target unused for longest goes, unless streams of it are open."""
         if len(self._targets) < MAX_IDLE_TARGETS:

@@ -27,8 +27,10 @@ def encode_record(value: Any) -> Any:
     return dict(value) if isinstance(value, Mapping) else value
 
 
-def decode_record(cls: type[T], data: Mapping[str, Any]) -> T:
+def decode_record(cls: type[T], data: Any) -> T:
     """The record that `encode_record` made `data` from; TypeError or ValueError when it made no such."""
+    if not isinstance(data, Mapping):
+        raise TypeError(f"{data!r:.40} is no {cls.__name__}")
     hints = get_type_hints(cls)
     if unknown := data.keys() - hints.keys():
         raise ValueError(f"{cls.__name__} has no field {', '.join(sorted(unknown))}")
@@ -41,7 +43,7 @@ def _decode(hint: Any, value: Any) -> Any:
         inner = next(option for option in get_args(hint) if option is not types.NoneType)
         return None if value is None else _decode(inner, value)
     if origin is tuple:
-        return tuple(_decode(get_args(hint)[0], item) for item in value)
+        return tuple(_decode(get_args(hint)[0], item) for item in _checked(list, (), value))
     if hint is bytes:
         return base64.b64decode(value, validate=True)
     if dataclasses.is_dataclass(hint) and isinstance(hint, type):

@@ -22,7 +22,7 @@ EXACT = False
 
 MAX_QUOTE_CHARS: Final = 160
 # A quote that begins with a whole word is easier to repeat; looking further would waste its length.
-_WORD_SEARCH_CHARS: Final = 24
+_SEARCH_CHARS: Final = 24
 _JOINER: Final = "\u200d"
 
 
@@ -47,10 +47,13 @@ def quote_of(text: str) -> str:
     text = text.rstrip()
     if len(text) <= MAX_QUOTE_CHARS:
         return text
-    start = len(text) - MAX_QUOTE_CHARS
-    while start < len(text) - 1 and _inside_character(text, start):
-        start += 1
-    return text[_word_start(text, start) :]
+    return text[_word_start(text, _character_start(text, len(text) - MAX_QUOTE_CHARS)) :]
+
+
+def _character_start(text: str, start: int) -> int:
+    """The first position from `start` on where a character begins; `start` itself where none is near."""
+    nearby = range(start, start + _SEARCH_CHARS)
+    return next((position for position in nearby if not _inside_character(text, position)), start)
 
 
 def _inside_character(text: str, start: int) -> bool:
@@ -65,7 +68,5 @@ def _inside_character(text: str, start: int) -> bool:
 def _word_start(text: str, start: int) -> int:
     if text[start - 1].isspace():
         return start
-    for position in range(start, start + _WORD_SEARCH_CHARS):
-        if text[position].isspace() and not text[position + 1].isspace():
-            return position + 1
-    return start
+    nearby = range(start + 1, start + _SEARCH_CHARS)
+    return next((at for at in nearby if text[at - 1].isspace() and not text[at].isspace()), start)
