@@ -1,0 +1,36 @@
+"""Cuts event streams at their blank lines, for tests that compare bytes."""
+
+from __future__ import annotations
+
+import re
+
+FRAME = re.compile(rb".*?(?:\r\n\r\n|\n\n|\r\r)", re.DOTALL)
+LINE_END = re.compile(rb"\r\n|\n|\r")
+PING = re.compile(rb"event: ?ping$")
+
+
+def frames(data: bytes) -> list[bytes]:
+    """Each event with its blank line; a half one at the end is the last item."""
+    found = FRAME.findall(data)
+    rest = data[sum(map(len, found)) :]
+    return found + ([rest] if rest else [])
+
+
+def boundaries(data: bytes) -> list[int]:
+    """The offsets right behind a blank line."""
+    ends, at = [], 0
+    for frame in FRAME.findall(data):
+        at += len(frame)
+        ends.append(at)
+    return ends
+
+
+def spoken(data: bytes) -> list[list[bytes]]:
+    """The lines of each event, without comments and pings: the two things that may overtake what is held."""
+    events: list[list[bytes]] = [[]]
+    for line in LINE_END.split(data):
+        if not line:
+            events.append([])
+        elif not line.startswith(b":"):
+            events[-1].append(line)
+    return [event for event in events if event and not PING.match(event[0])]
