@@ -113,6 +113,12 @@ impl Seam {
     }
 
     fn decide(&mut self, last: bool) -> Verdict {
+        if !self.quote.is_empty() && self.held.starts_with(&self.quote) {
+            return self.join_after(self.quote.len(), Join::Anchored, last); // just what was asked for
+        }
+        if !last && self.quote.starts_with(&self.held) && !self.held.is_empty() {
+            return Verdict::Wait;
+        }
         let whole_prefix_repeated = self.repeated == self.prefix.len() && !self.prefix.is_empty();
         if whole_prefix_repeated && (!self.exact || self.prefix.len() >= ANCHOR_CHARS) {
             return self.join_after(self.prefix.len(), Join::Anchored, last);
@@ -137,30 +143,25 @@ impl Seam {
         if self.may_be_opener(last) {
             return self.search_preface(last);
         }
-        if let Some(end) = self.echo_at_start() {
-            return self.join_after(end, Join::Anchored, last);
-        }
         if !last && self.echo_in_progress() {
             return Verdict::Wait;
         }
-        self.join_after(0, Join::Prefill, last)
+        match self.echo_at_start().filter(|&end| self.is_unrepeated(end)) {
+            Some(end) => self.join_after(end, Join::Anchored, last),
+            None => self.join_after(0, Join::Prefill, last),
+        }
     }
 
     fn decide_prompt(&mut self, last: bool) -> Verdict {
         if self.quote.is_empty() {
             return self.unanchored("there was nothing to anchor on");
         }
-        if let Some(end) = self.echo_at_start() {
-            return self.join_after(end, Join::Anchored, last);
+        if !last && self.echo_in_progress() {
+            return Verdict::Wait;
         }
-        if !last && (self.echo_in_progress() || self.held.len() < HOLD_CHARS) {
-            return match self.echo_inside() {
-                Some(end) => self.join_after(end, Join::Anchored, last),
-                None => Verdict::Wait,
-            };
-        }
-        match self.echo_inside() {
+        match self.echo_at_start().or_else(|| self.echo_inside()) {
             Some(end) => self.join_after(end, Join::Anchored, last),
+            None if !last && self.held.len() < HOLD_CHARS => Verdict::Wait,
             None => self.unanchored("the quoted end was not repeated"),
         }
     }
@@ -192,17 +193,21 @@ impl Seam {
         })
     }
 
-    /// The continuation starts with the quote, or with at least an anchor's length of the end of the prefix.
+    /// The continuation starts with at least an anchor's length of the end of the prefix; the longest counts.
     fn echo_at_start(&self) -> Option<usize> {
-        if !self.quote.is_empty() && self.held.starts_with(&self.quote) {
-            return Some(self.quote.len());
-        }
         let most = self.held.len().min(self.prefix.len());
         let least = ANCHOR_CHARS.min(self.anchor_source().len());
         if self.exact && self.prefix.len() < ANCHOR_CHARS || least == 0 {
             return None;
         }
         (least..=most).rev().find(|&len| self.held[..len] == self.prefix[self.prefix.len() - len..])
+    }
+
+    /// The last `len` characters of the prefix stand in it only once: saying them again is an echo. A text that has
+    /// repeated itself before may do so again, and nobody asked for an echo.
+    fn is_unrepeated(&self, len: usize) -> bool {
+        let end = &self.prefix[self.prefix.len() - len..];
+        self.prefix.windows(len).filter(|window| *window == end).count() == 1
     }
 
     /// What was held so far could still become such an echo.

@@ -60,6 +60,18 @@ fn a_short_text_that_repeats_itself_is_not_an_echo() {
 }
 
 #[test]
+fn a_text_that_has_repeated_itself_may_go_on_repeating() {
+    let prefix = "na na na na na na na na na na na na na";
+    assert_eq!(
+        exact(prefix, " na na na na na na na na na na."),
+        joined(Join::Prefill, " na na na na na na na na na na.")
+    );
+    let verses = "Row, row, row your boat gently.\nRow, row, row your boat gently.\n";
+    let more = "Row, row, row your boat gently.\nMerrily.";
+    assert_eq!(exact(verses, more), joined(Join::Prefill, more));
+}
+
+#[test]
 fn an_echo_is_swallowed() {
     let whole = format!("{PREFIX} rocked.");
     assert_eq!(exact(PREFIX, &whole), joined(Join::Anchored, " rocked."));

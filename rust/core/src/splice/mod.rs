@@ -88,7 +88,10 @@ pub struct Splice {
     rewriting: bool,
     /// The message's envelope has left.
     begun: bool,
+    /// Number of the next part on the reader's wire, where parts are numbered.
     next_index: u32,
+    /// The same, but only parts that had left by the last cut count.
+    settled_index: u32,
     seam: Option<Seam>,
     watch: Option<StopWatch>,
     plan: Plan,
@@ -143,6 +146,7 @@ impl Splice {
             rewriting: false,
             begun: false,
             next_index: 0,
+            settled_index: 0,
             seam: None,
             watch: None,
             plan: Plan::Continue,
@@ -404,11 +408,6 @@ impl Splice {
             if matches!(delta, Delta::Open { .. }) {
                 return Ok(());
             }
-        }
-        if let (Delta::Open { kind, index, .. }, false) = (delta, self.rewriting)
-            && self.dialect.numbers(*kind)
-        {
-            self.next_index = self.next_index.max(index.saturating_add(1));
         }
         self.turn.apply(delta, &mut self.effects)
     }

@@ -43,8 +43,19 @@ impl Splice {
         self.settle_open_seam();
         self.turn.complete_whole_calls();
         self.hold.mark_shown(&mut self.turn);
+        self.settle_numbers();
         self.announce_ready();
         out
+    }
+
+    /// Numbers of parts that never left are free again.
+    fn settle_numbers(&mut self) {
+        for part in self.turn.parts.iter().filter(|part| part.shown.opened) {
+            if self.dialect.numbers(part.kind) {
+                self.settled_index = self.settled_index.max(part.out_index.saturating_add(1));
+            }
+        }
+        self.next_index = self.settled_index;
     }
 
     fn take_pending_frame(&mut self, out: &mut Vec<u8>) {
