@@ -130,15 +130,11 @@ impl Seam {
     }
 
     fn decide_exact(&mut self, last: bool) -> Verdict {
-        if self.repeating && self.repeated > 0 && self.prefix.len() >= ANCHOR_CHARS {
-            if !last {
-                return Verdict::Wait;
-            }
-            if self.repeated >= ANCHOR_CHARS {
-                return self.unanchored("the continuation began the answer again");
-            }
-        } else if !self.repeating && self.repeated >= ANCHOR_CHARS && self.repeated < self.prefix.len() {
-            return self.unanchored("the continuation began the answer again and deviated");
+        if !last && self.repeating && self.repeated > 0 && self.prefix.len() >= ANCHOR_CHARS {
+            return Verdict::Wait;
+        }
+        if self.repeated >= ANCHOR_CHARS && self.is_unrepeated(&self.prefix[..self.repeated]) {
+            return self.unanchored("the continuation began the answer again");
         }
         if self.may_be_opener(last) {
             return self.search_preface(last);
@@ -146,7 +142,7 @@ impl Seam {
         if !last && self.echo_in_progress() {
             return Verdict::Wait;
         }
-        match self.echo_at_start().filter(|&end| self.is_unrepeated(end)) {
+        match self.echo_at_start().filter(|&end| self.is_unrepeated(&self.held[..end])) {
             Some(end) => self.join_after(end, Join::Anchored, last),
             None => self.join_after(0, Join::Prefill, last),
         }
@@ -203,11 +199,12 @@ impl Seam {
         (least..=most).rev().find(|&len| self.held[..len] == self.prefix[self.prefix.len() - len..])
     }
 
-    /// The last `len` characters of the prefix stand in it only once: saying them again is an echo. A text that has
-    /// repeated itself before may do so again, and nobody asked for an echo.
-    fn is_unrepeated(&self, len: usize) -> bool {
-        let end = &self.prefix[self.prefix.len() - len..];
-        self.prefix.windows(len).filter(|window| *window == end).count() == 1
+    /// True when saying `piece` of the prefix again can only be an echo. A text that repeats itself may go on doing so,
+    /// and an exact continuation was not asked for an echo.
+    fn is_unrepeated(&self, piece: &[char]) -> bool {
+        let length = piece.len();
+        let periodic = (1..=length / 2).any(|period| piece[period..] == piece[..length - period]);
+        !periodic && self.prefix.windows(length).filter(|window| *window == piece).count() == 1
     }
 
     /// What was held so far could still become such an echo.
