@@ -58,9 +58,7 @@ class IllegalTransitionError(SeamstreamError):
 
 
 class HttpFailureError(SeamstreamError):
-    """The provider's final answer was no stream. `kind` is the failure class, `excerpt` the start of the
-    body.
-    """
+    """The provider's final answer was no stream. `kind` is its failure class, `excerpt` its first words."""
 
     def __init__(
         self,

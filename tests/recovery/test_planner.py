@@ -8,7 +8,7 @@ import pytest
 
 from seamstream.recovery.classify import FailureClass
 from seamstream.recovery.error_codes import FailureKind
-from seamstream.recovery.planner import Decision, make_plan
+from seamstream.recovery.planner import Decision, make_plan, plan_restart
 from seamstream.recovery.policy import RecoveryPolicy
 from seamstream.types import Plan, Reader, Shown
 from tests.recovery.made import HALF_CALL, OTHER_HALF_CALL, WHOLE_CALL, facts, snapshot
@@ -195,6 +195,10 @@ class TestServerSideItems:
         assert decision.plan is Plan.TRUNCATE_BEFORE_TOOL
         assert decision.cancelled == (HALF_CALL,)
         assert decision.strategies == ("prompt",)
+
+    def test_not_even_after_a_refused_seam_does_a_typed_reader_restart_it(self) -> None:
+        turn = snapshot(server_items="paired", text="Hello", shown=self.SHOWN)
+        assert plan_restart(turn, "typed", "the seam was refused").plan is None
 
     def test_behind_paired_items_without_text_there_is_nothing_to_go_on_from(self) -> None:
         turn = {"server_items": "paired", "shown": self.SHOWN}

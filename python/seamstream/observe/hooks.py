@@ -55,9 +55,7 @@ class RunEvent:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something worth knowing that moves no run: `kind` is stall_warning, target_distrusted, outage or
-    store_down.
-    """
+    """Something worth knowing that moves no run, like a stall that is not yet a cut; `kind` is one word."""
 
     kind: str
     at_s: float

@@ -13,9 +13,7 @@ from .hooks import Notice, Record, RunEvent
 
 
 class LoggingSink:
-    """Writes to the logger `seamstream` or the one given; a line's facts also stand in its field
-    `seamstream`.
-    """
+    """Writes to the logger `seamstream` or the one given; the facts also stand in a field of that name."""
 
     def __init__(self, logger: logging.Logger | None = None) -> None:
         self._logger = logger or logging.getLogger("seamstream")

@@ -17,9 +17,7 @@ class Span:
 
 
 def provenance(text_chars: int, seams: tuple[SeamRecord, ...], *, first_attempt: int = 1) -> tuple[Span, ...]:
-    """The spans of a text of that length. `first_attempt` is the one that the text begins with (after a
-    restart: its).
-    """
+    """The spans of a text of that length; `first_attempt` is the one that the text begins with."""
     spans: list[Span] = []
     start, attempt = 0, first_attempt
     for seam in seams:

@@ -43,9 +43,7 @@ def decide_wait(
 
 
 def backoff_s(policy: RecoveryPolicy, reconnect: int, random: float) -> float:
-    """Exponential with full jitter: a random share of `first_s` * `factor` ** (reconnect - 1), at most
-    `max_s`.
-    """
+    """A random share of the ceiling: `first_s` * `factor` ** (reconnect - 1), at most `max_s`."""
     backoff = policy.backoff
     ceiling = backoff.first_s * backoff.factor ** min(reconnect - 1, _MOST_DOUBLINGS)
     return random * min(ceiling, backoff.max_s)

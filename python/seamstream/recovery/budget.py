@@ -25,9 +25,7 @@ class BudgetRefusal:
 
 @dataclass(slots=True)
 class RunBudget:
-    """A run's account. Tell it of every cut, of every request sent after one, and of each attempt's first
-    content.
-    """
+    """A run's account. Tell it of cuts, of requests sent after them, and of each attempt's first content."""
 
     max_recoveries: int
     max_recoveries_without_progress: int
@@ -52,9 +50,7 @@ class RunBudget:
         self.without_progress = 0
 
     def cut(self, now: float, *, request_digest: str, content_digest: str, cause: str) -> None:
-        """An attempt ended too early, or failed before it began. Digests: of its request, and of the turn so
-        far.
-        """
+        """An attempt ended too early or never began. Digests: of its request, and of the turn so far."""
         if self._cut_at is None:
             self._cut_at = now
         if self._progressed:

@@ -56,9 +56,7 @@ def cause_of_end(end: BodyEnd) -> InterruptCause:
 
 
 def cause_of_error(error: InBandError) -> Provider5xxMidStream:
-    """The cause of a cut that the provider announced; with its HTTP status, or the one that its code stands
-    for.
-    """
+    """The cause of a cut that the provider announced, with its HTTP status or what its code stands for."""
     if error.status is not None and error.status >= 400:
         return Provider5xxMidStream(error.status)
     for code in (error.code, error.type):

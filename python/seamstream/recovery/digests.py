@@ -17,9 +17,7 @@ def digest(*parts: bytes) -> str:
 
 
 def content_digest(snapshot: Snapshot) -> str:
-    """A digest of everything that the model said in this turn; ids are left out, they change with each
-    attempt.
-    """
+    """A digest of all that the model said in this turn; ids are left out, each attempt has its own."""
     said = [snapshot.text, snapshot.reasoning, snapshot.refusal]
     calls: list[ToolCall | PartialToolCall] = [*snapshot.completed_tool_calls, *snapshot.in_flight_tools]
     for call in calls:

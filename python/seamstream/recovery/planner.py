@@ -48,9 +48,7 @@ def make_plan(
     policy: RecoveryPolicy,
     error: FailureClass | None = None,
 ) -> Decision:
-    """Decide about a cut. `error` is the classified failure that caused it, None when the connection just
-    broke.
-    """
+    """Decide about a cut. `error` is the classified failure that caused it; None: the connection broke."""
     if is_complete(snapshot, facts):
         return Decision(Plan.COMPLETE)
     if snapshot.degraded is not None:
@@ -111,9 +109,7 @@ def _forbids_requests(
 
 
 def _after_server_item(snapshot: Snapshot, facts: RequestFacts, reader: Reader) -> Decision:
-    """A server-side tool must not run again; only Anthropic can go on, and only in a new turn of its own
-    words.
-    """
+    """A server-side tool must not run again; only Anthropic can go on, and only in a new turn."""
     if facts.dialect != "anthropic" or snapshot.server_items != "paired":
         return _refuse("a server-side tool item has already left")
     if (why := _cannot_continue(snapshot, facts, reader)) is not None:
@@ -144,6 +140,8 @@ def _continue(snapshot: Snapshot) -> Decision:
 def plan_restart(snapshot: Snapshot, reader: Reader, why: str) -> Decision:
     """Restart where nothing that would be repeated has left; shown reasoning does not forbid it."""
     shown = snapshot.shown
+    if shown.server_item:
+        return _refuse(f"{why}, and a server-side tool item has already left")
     if reader == "typed" or not (shown.text_chars or shown.refusal or shown.tool or shown.live_tool):
         return Decision(Plan.WHOLE_RESTART)
     return _refuse(why)

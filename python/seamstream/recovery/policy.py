@@ -28,9 +28,7 @@ DEFAULT_CONTINUATION_PROMPT: Final = (
 
 @dataclass(frozen=True, slots=True)
 class BackoffPolicy:
-    """Exponential back-off with full jitter: a wait is drawn from 0 to `first_s` * `factor` ** n, at most
-    `max_s`.
-    """
+    """Exponential with full jitter: a wait is drawn from 0 to `first_s` * `factor` ** n, at most `max_s`."""
 
     first_s: float = 0.5
     factor: float = 2.0

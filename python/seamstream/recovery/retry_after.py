@@ -39,9 +39,7 @@ _RESET = re.compile(r"x-ratelimit-reset(?:-[a-z]+)*|anthropic-ratelimit(?:-[a-z]
 
 @dataclass(frozen=True, slots=True)
 class RetryHint:
-    """What a server asked for. `wait_s` is None when it asked for no wait; `source` is the field it came
-    from.
-    """
+    """What a server asked for. `wait_s` is None when it named none; `source` is the field it came from."""
 
     wait_s: float | None = None
     should_retry: bool | None = None
@@ -49,9 +47,7 @@ class RetryHint:
 
 
 def read_retry_hint(headers: Mapping[str, str], body: Any = None, *, now: float) -> RetryHint:
-    """The hint of a failed answer. `body` is its parsed JSON, if it has one; `now` is seconds since the
-    epoch.
-    """
+    """The hint of a failed answer. `body` is its parsed JSON, if any; `now` is seconds since the epoch."""
     lowered = {name.lower(): value for name, value in headers.items()}
     should_retry = {"true": True, "false": False}.get(lowered.get("x-should-retry", "").strip().lower())
     for source, wait_s in _waits(lowered, body, now):
@@ -110,9 +106,7 @@ def _retry_info(body: Any) -> float | None:
 
 
 def _reset_wait(headers: Mapping[str, str], now: float) -> float | None:
-    """Of several windows the exhausted ones rule, the longest of them; when none is marked, the shortest
-    window.
-    """
+    """The longest of the exhausted windows rules; when none is marked so, the shortest of all."""
     exhausted: list[float] = []
     others: list[float] = []
     for name, value in headers.items():

@@ -74,9 +74,7 @@ class FakeClock:
         self._now = end
 
     async def advance(self, seconds: float) -> None:
-        """Move time; after each timer the event loop runs until its tasks wait again, so they may set new
-        timers.
-        """
+        """Move time; after each timer the event loop runs on, so that tasks may set new timers."""
         end = self._now + seconds
         await settle()
         while self._fire_next(end):

@@ -98,9 +98,7 @@ def _lower_bound(snapshot: Snapshot) -> int:
 
 
 def _lower_limits(document: dict[str, Any], facts: RequestFacts, produced: int) -> None:
-    """Lower what may still be produced. Thinking needs its own budget and one token more, or the request is
-    refused.
-    """
+    """Lower what may still be produced, but leave thinking its budget and one token or it is refused."""
     floor = facts.thinking_budget_tokens + 1
     for name in _LIMIT_FIELDS:
         limit = document.get(name)

@@ -43,9 +43,7 @@ def _content(blocks: list[Message], text: str) -> str | list[Message]:
 
 
 def _extended(message: Message, text: str, blocks: list[Message]) -> Message:
-    """The caller's own assistant turn with the answer behind it; a last text block is continued, not
-    followed.
-    """
+    """The caller's own assistant turn with the answer behind it; a last text block is continued."""
     content = message.get("content")
     if content is None:
         return {**message, "content": _content(blocks, text)}

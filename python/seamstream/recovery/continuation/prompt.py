@@ -41,9 +41,7 @@ def messages(
 
 
 def quote_of(text: str) -> str:
-    """The end of `text`, at most 160 characters: all of a shorter text, else from a whole character or word
-    on.
-    """
+    """The end of `text`: all of a short one, else from a whole character, if near a word, on."""
     text = text.rstrip()
     if len(text) <= MAX_QUOTE_CHARS:
         return text

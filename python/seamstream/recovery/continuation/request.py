@@ -17,9 +17,7 @@ Dialect = Literal["openai-chat", "anthropic"]
 
 @dataclass(frozen=True, slots=True)
 class RequestFacts:
-    """Facts of a base request. `retained` is False when its body was too large to keep: then it cannot be
-    resent.
-    """
+    """Facts of a base request. One that was too large to be `retained` cannot be sent again."""
 
     dialect: Dialect
     retained: bool = True
