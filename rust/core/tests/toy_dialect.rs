@@ -123,7 +123,7 @@ impl Dialect for Toy {
 
     fn write_stop(&mut self, _turn: &Turn, _choice: u32, _stop: Stop, _raw: &str, _out: &mut Vec<u8>) {}
 
-    fn write_end(&mut self, _turn: &Turn, out: &mut Vec<u8>) {
+    fn write_end(&mut self, _turn: &Turn, _usage: bool, out: &mut Vec<u8>) {
         self.wrap("{\"done\":true}", out);
     }
 

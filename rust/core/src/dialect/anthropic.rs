@@ -83,7 +83,7 @@ impl Dialect for Anthropic {
         );
     }
 
-    fn write_end(&mut self, _turn: &Turn, out: &mut Vec<u8>) {
+    fn write_end(&mut self, _turn: &Turn, _usage: bool, out: &mut Vec<u8>) {
         begin("message_stop", out);
         out.extend_from_slice(b"}\n\n");
     }

@@ -24,7 +24,6 @@ pub struct Chat {
     model: Vec<u8>,
     fingerprint: Vec<u8>,
     reasoning_field: Option<&'static str>,
-    usage_written: bool,
 }
 
 impl Dialect for Chat {
@@ -80,11 +79,10 @@ impl Dialect for Chat {
         self.write_chunk(choice, b"", &String::from_utf8_lossy(&reason), out);
     }
 
-    fn write_end(&mut self, turn: &Turn, out: &mut Vec<u8>) {
-        let usage = turn.total_usage();
-        if let (Some(output), false) = (usage.output, self.usage_written) {
-            self.usage_written = true;
-            let input = usage.input.unwrap_or(0);
+    fn write_end(&mut self, turn: &Turn, usage: bool, out: &mut Vec<u8>) {
+        let total = turn.total_usage();
+        if let (Some(output), true) = (total.output, usage) {
+            let input = total.input.unwrap_or(0);
             self.write_head(out);
             out.extend_from_slice(
                 format!(

@@ -33,8 +33,8 @@ pub trait Dialect: Send + Sync {
     /// Writes the stop reason (with usage where it belongs there).
     fn write_stop(&mut self, turn: &Turn, choice: u32, stop: Stop, raw: &str, out: &mut Vec<u8>);
 
-    /// Writes whatever ends the stream.
-    fn write_end(&mut self, turn: &Turn, out: &mut Vec<u8>);
+    /// Writes whatever ends the stream; `usage` where it stands in an event of its own and has not left.
+    fn write_end(&mut self, turn: &Turn, usage: bool, out: &mut Vec<u8>);
 
     fn write_error(&self, kind: &str, message: &str, status: Option<u16>, out: &mut Vec<u8>);
 

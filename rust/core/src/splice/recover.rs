@@ -266,7 +266,7 @@ impl Splice {
             self.close_everything(&mut out);
         }
         if !self.turn.ended && !self.done {
-            self.dialect.write_end(&self.turn, &mut out);
+            self.dialect.write_end(&self.turn, self.rewriting, &mut out);
         }
         self.done = true;
         out
@@ -309,7 +309,7 @@ impl Splice {
                 }
             }
             self.write_stops(&mut out);
-            self.dialect.write_end(&self.turn, &mut out);
+            self.dialect.write_end(&self.turn, true, &mut out);
         }
         self.hold.restart(false);
         self.done = true;

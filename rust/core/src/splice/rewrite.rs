@@ -24,7 +24,7 @@ impl Splice {
             self.write_stops(&mut out);
         }
         if self.turn.ended {
-            self.dialect.write_end(&self.turn, &mut out);
+            self.dialect.write_end(&self.turn, true, &mut out);
         }
         out
     }
