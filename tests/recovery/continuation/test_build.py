@@ -211,9 +211,15 @@ class TestTokenLimit:
 
     def test_both_names_of_the_limit_are_lowered(self) -> None:
         body = base(max_tokens=100, max_completion_tokens=50, min_tokens=20)
-        document = sent(build("prompt", {"text": "Hello"}, body, produced_tokens=30))
+        document = sent(build("prefill", {"text": "Hello"}, body, produced_tokens=30))
         assert (document["max_tokens"], document["max_completion_tokens"]) == (70, 20)
         assert document["min_tokens"] == 0
+
+    def test_a_prompt_allows_for_the_echo_it_asks_for(self) -> None:
+        turn = {"text": "Twenty characters...", "content_deltas": 30}
+        assert sent(build("prompt", turn, base(max_tokens=100)))["max_tokens"] == 75
+        few = {"text": "Twenty characters...", "content_deltas": 2}
+        assert sent(build("prompt", few, base(max_tokens=100)))["max_tokens"] == 100
 
     def test_without_a_limit_none_is_added(self) -> None:
         assert "max_tokens" not in sent(build("prefill", {"text": "Hello", "content_deltas": 9}))
@@ -224,7 +230,7 @@ class TestTokenLimit:
         assert continuation.length_exhausted is exhausted
         assert (continuation.body == b"") is exhausted
 
-    @pytest.mark.parametrize(("produced", "limit"), [(1000, 3000), (3500, 2049), (3999, 2049)])
+    @pytest.mark.parametrize(("produced", "limit"), [(1000, 3002), (3500, 2049), (3999, 2049)])
     def test_thinking_keeps_its_budget_and_one_token(self, produced: int, limit: int) -> None:
         body = base(max_tokens=4000, thinking={"type": "enabled", "budget_tokens": 2048})
         document = sent(build("prompt", {"text": "Hello"}, body, "anthropic", produced_tokens=produced))

@@ -21,6 +21,7 @@ from .request import RequestFacts
 Strategy = Literal["prefill", "prompt"]
 
 _LIMIT_FIELDS: Final = ("max_tokens", "max_completion_tokens")
+_BYTES_PER_TOKEN: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +72,8 @@ def build_continuation(
         return Continuation(
             strategy, b"", exact=False, stripped=stripped, stop=facts.stop_sequences, length_exhausted=True
         )
-    _lower_limits(document, facts, produced)
     exact, quote = _put_messages(strategy, document, facts, snapshot, text, policy)
+    _lower_limits(document, facts, max(produced - _echo_tokens(quote), 0))
     return Continuation(strategy, orjson.dumps(document), exact, quote, stripped, facts.stop_sequences)
 
 
@@ -95,6 +96,11 @@ def _put_messages(
 def _lower_bound(snapshot: Snapshot) -> int:
     """Both numbers are lower bounds: counters may be missing, and a delta holds at least one token."""
     return max(snapshot.usage.output_tokens or 0, snapshot.content_deltas)
+
+
+def _echo_tokens(quote: str) -> int:
+    """About what repeating the quote takes; without this allowance the echo would eat the end of the answer."""
+    return -(-len(quote.encode()) // _BYTES_PER_TOKEN)
 
 
 def _lower_limits(document: dict[str, Any], facts: RequestFacts, produced: int) -> None:
