@@ -1,0 +1,152 @@
+"""One attempt of a run: send its request and take its stream, until it is whole or something is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+from ..effects import READ, TIMED_OUT, Broke, Close, Effect, Open, Opened, OpenFailed, Result, StillOpening
+from ..recovery.causes import BodyEnd, cause_of_end, cause_of_error
+from ..recovery.classify import classify_http, classify_in_band, network_failure
+from ..types import InBandError, MalformedFrame, Plan
+from .closing import succeed
+from .deciding import Request, Setback
+from .exceptions import FRAME_TOO_LARGE
+from .guard import DEGRADED, MUST_END, SEAM_REFUSED, WHOLE
+from .parts import Parts, Steps
+from .timers import Due
+
+
+def attempt(run: Parts, request: Request) -> Generator[Effect, Result, Setback | None]:
+    """Open and read. None: the turn is whole and the reader has it."""
+    run.timers.restart(run.clock.monotonic())
+    run.history.requested(
+        request.number, plan=request.plan.value if request.plan else None, strategy=request.strategy
+    )
+    opened = yield from _open(run, request)
+    if isinstance(opened, OpenFailed):
+        failure = network_failure(str(opened.error), retryable=opened.retryable)
+        return Setback(None, failure, opened.error)
+    run.history.answered(opened.status, opened.headers)
+    if not opened.stream:
+        failure = classify_http(opened.status, opened.headers, opened.body, now=run.clock.wall())
+        return Setback(None, failure, opened=opened)
+    yield from _begin(run, request)
+    return (yield from _stream(run))
+
+
+def _open(run: Parts, request: Request) -> Generator[Effect, Result, Opened | OpenFailed]:
+    result = yield Open(request.number, request.body, _headers(run, request.number))
+    while not isinstance(result, Opened | OpenFailed):
+        now = run.clock.monotonic()
+        due = run.timers.due(now, "start")
+        if due in (Due.STALL, Due.GIVE_UP):
+            yield Close()
+            waited = f"{now - run.timers.progress_at:g} s"
+            return OpenFailed(run.spec.timeout_error(f"no answer within {waited}"))
+        yield from minor(run, due, now)
+        result = yield StillOpening()
+    return result
+
+
+def _headers(run: Parts, attempt: int) -> dict[str, str]:
+    """Attempt 1 goes as its caller wrote it; later ones must not be taken for a repetition of it."""
+    if attempt == 1 or run.spec.idempotency is None:
+        return {}
+    name, value = run.spec.idempotency
+    return {name: f"{value}-a{attempt}"}
+
+
+def _begin(run: Parts, request: Request) -> Steps:
+    restart = request.plan is Plan.WHOLE_RESTART
+    continues = request.continuation is not None and run.snapshot is not None
+    run.history.began_streaming(
+        restart=restart, text_before=len(run.snapshot.text) if continues and run.snapshot else 0
+    )
+    run.timers.restart(run.clock.monotonic())
+    run.intake.awaits_content = True
+    run.intake.events.start(request.number)
+    if request.plan is None:
+        yield from run.give(b"")
+        return
+    plan, how = request.plan.value, request.continuation
+    if how is None:
+        data = run.guard.act(lambda splice: splice.resume("R4", reason=run.intake.events.cut[0]))
+    else:
+        data = run.guard.act(
+            lambda splice: splice.resume(
+                plan,  # type: ignore[arg-type]
+                exact=how.exact,
+                quote=how.quote,
+                stripped=how.stripped,
+                strict=run.spec.policy.seam == "strict",
+                stop=list(how.stop),
+            )
+        )
+    yield from run.give(data)
+
+
+def _stream(run: Parts) -> Generator[Effect, Result, Setback | None]:
+    while True:
+        result = yield READ
+        run.intake.attention = False
+        yield from run.give(b"")
+        setback = (yield from _timer(run)) if result is TIMED_OUT else None
+        flags = run.intake.flags
+        if flags & WHOLE:
+            yield from succeed(run, b"", salvaged=None, reuse=not isinstance(result, Broke))
+            return None
+        setback = setback or _setback(run, flags, result)
+        if setback is not None:
+            return setback
+
+
+def _timer(run: Parts) -> Generator[Effect, Result, Setback | None]:
+    now = run.clock.monotonic()
+    due = run.timers.due(now, run.intake.phase)
+    if due in (Due.STALL, Due.GIVE_UP):
+        return Setback(cause_of_end(BodyEnd.STALLED))
+    if due is Due.HOLD:
+        data = run.guard.act(lambda splice: splice.expire())
+        run.intake.settle_hold(now)
+        yield from run.give(data)
+    yield from minor(run, due, now)
+    return None
+
+
+def minor(run: Parts, due: Due | None, now: float) -> Steps:
+    """What is due and changes nothing about the attempt."""
+    if due is Due.KEEPALIVE and (emit := run.intake.keepalive(now)) is not None:
+        yield emit
+    elif due is Due.CHECKPOINT:
+        yield from run.put_checkpoint()
+    elif due is Due.WARN:
+        run.timers.warned()
+        run.history.notice("stall_warning", f"no progress for {run.spec.policy.stall_warn_s:g} s")
+
+
+def _setback(run: Parts, flags: int, result: Result) -> Setback | None:
+    if flags & DEGRADED:
+        _note_degraded(run)
+    if flags & MUST_END:
+        return _in_band(run)
+    if flags & SEAM_REFUSED:
+        why = run.guard.ask(lambda splice: splice.seam_refusal, None)
+        return Setback(run.cut.cause if run.cut else None, seam_refusal=why or "the seam does not fit")
+    if isinstance(result, Broke):
+        return Setback(cause_of_end(result.end), error=result.error)
+    verbatim_is_possible = run.spec.reader == "bytes" and len(run.history.streamed) == 1
+    return Setback(MalformedFrame()) if flags & DEGRADED and not verbatim_is_possible else None
+
+
+def _in_band(run: Parts) -> Setback:
+    told = run.guard.ask(lambda splice: splice.error, None)
+    error = InBandError(*told) if told is not None else InBandError("error", "", None, "", b"")
+    if error.type == FRAME_TOO_LARGE:
+        return Setback(MalformedFrame(), too_large=True)
+    return Setback(cause_of_error(error), classify_in_band(error, now=run.clock.wall()))
+
+
+def _note_degraded(run: Parts) -> None:
+    if run.guard.degraded is None:
+        run.guard.degraded = run.guard.ask(lambda splice: splice.degraded, None) or "a limit was passed"
+    run.timers.stop()

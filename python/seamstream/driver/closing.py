@@ -1,0 +1,91 @@
+"""How a run ends: whole, by itself or closed by us, or with an error after everything that was received."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..effects import FINISH, Close, Effect, Fail, Relay
+from ..errors import RECOVERY_OFF, SEAM_REFUSED
+from ..types import Plan
+from .deciding import Ask, GiveUp, Setback, Whole
+from .exceptions import cut_error, frame_error, http_failure
+from .parts import Parts, Steps
+
+LENGTH: Final = "length"
+"""Named as what salvaged a turn whose token limit leaves nothing to ask for."""
+
+
+def close_whole(run: Parts, step: Whole) -> Steps:
+    """R0, R2, or the length limit: no request, no budget."""
+    run.history.hints = step.hints
+    if step.plan is Plan.COMPLETE:
+        data = run.guard.act(lambda splice: splice.finish())
+    elif step.plan is Plan.SYNTHESIZE_TOOL_USE:
+        data = run.guard.act(lambda splice: splice.synthesize_tool_use())
+    else:
+        data = run.guard.act(lambda splice: splice.finish_length())
+    yield from succeed(run, data, salvaged=step.plan.value if step.plan else LENGTH, reuse=False)
+
+
+def succeed(run: Parts, data: bytes, *, salvaged: str | None, reuse: bool) -> Steps:
+    yield from run.give(data)
+    run.note_content()
+    degraded = run.guard.degraded
+    run.turn = run.history.succeeded(run.snapshot, run.core_facts(), degraded=degraded, salvaged=salvaged)
+    yield FINISH
+    yield Close(reuse=reuse)
+
+
+def end_degraded(run: Parts, setback: Setback) -> Steps:
+    """Recovery is off for this run: it ends as it would without us, if that is still possible."""
+    step = GiveUp(RECOVERY_OFF, f"recovery is off for this run ({run.guard.degraded})")
+    if run.spec.reader == "typed" or len(run.history.streamed) > 1:
+        tell_failure(run, setback, step)
+        yield from give_up(run, setback, step)
+    elif setback.error is None:
+        yield from succeed(run, b"", salvaged=None, reuse=False)
+    else:
+        tell_failure(run, setback, step)
+        run.record_end(step)
+        yield Fail(setback.error)
+
+
+def give_up(run: Parts, setback: Setback, step: GiveUp) -> Steps:
+    turn = run.record_end(step)
+    if not run.history.streamed:
+        yield _without_stream(run, setback)
+        return
+    data = run.guard.act(lambda splice: splice.fail(step.code, step.why))
+    yield from run.give(data)
+    if setback.too_large and run.snapshot is not None:
+        yield Fail(frame_error(run.spec, run.snapshot))
+    elif run.spec.reader == "bytes" and run.snapshot is not None and run.snapshot.error is not None:
+        yield FINISH  # the provider's own error event was the last thing that left
+    else:
+        error = cut_error(
+            run.spec, cut=run.cut, last=setback, step=step, attempt=run.history.attempt,
+            snapshot=run.snapshot, turn=turn,
+        )  # fmt: skip
+        yield Fail(error)
+
+
+def _without_stream(run: Parts, setback: Setback) -> Effect:
+    """No stream ever began: the reader gets what the provider or the transport said last."""
+    opened = setback.opened
+    if opened is None:
+        return Fail(setback.error or run.spec.timeout_error("no answer"))
+    if run.spec.reader == "typed":
+        ids = run.history.request_ids
+        return Fail(http_failure(opened, setback.failure, ids[-1] if ids else None))
+    ours = run.spec.mode == "recover" and run.spec.wants_stream
+    return Relay(stop_retrying=ours and opened.status >= 400)
+
+
+def tell_failure(run: Parts, setback: Setback, step: Ask | GiveUp) -> None:
+    """The record of an attempt that failed, with what will be done about it."""
+    cause = None if setback.seam_refusal is not None or setback.cause is None else str(setback.cause)
+    plan = step.request.plan.value if isinstance(step, Ask) and step.request.plan else None
+    error = SEAM_REFUSED if setback.seam_refusal is not None else None
+    if setback.cause is None and setback.failure is not None:
+        error = setback.failure.kind.value
+    run.history.failed(cause=cause, plan=plan, error=error)

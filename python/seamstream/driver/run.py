@@ -1,0 +1,34 @@
+"""A run as a plain generator of effects: open, read, and after every cut decide, wait and open again. No I/O.
+
+Whoever performs the effects gives each chunk to `intake.receive`, past the generator, and sends the generator
+a result only when something needs its attention. So a healthy chunk costs one call into the core, and every
+surface (in-place tap, pump, typed stream, synchronous tests) runs the same code.
+"""
+
+from __future__ import annotations
+
+from .attempting import attempt
+from .deciding import Request
+from .parts import Parts, Steps
+from .recovering import recover
+from .spec import RunSpec, Services
+
+
+class Driver(Parts):
+    """One run. `steps()` is its generator; `intake` takes chunks; `turn` is there when it is over."""
+
+    def __init__(self, spec: RunSpec, services: Services) -> None:
+        super().__init__(spec, services)
+
+    def steps(self) -> Steps:
+        """Run. Closing the generator ends the run as cancelled."""
+        self.target.opened(self.clock.monotonic())
+        try:
+            request: Request | None = Request(1)
+            while request is not None:
+                setback = yield from attempt(self, request)
+                request = None if setback is None else (yield from recover(self, setback, request))
+        finally:
+            self.release_slot()
+            self.target.closed()
+            self.record_abort()

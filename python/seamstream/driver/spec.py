@@ -1,0 +1,62 @@
+"""What a driver is given: the facts of one run, and what all runs of a process share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Literal
+
+from ..errors import FrameTooLarge, StreamCutError
+from ..observe.hooks import Sinks
+from ..recovery.continuation.profiles import ProfileBook
+from ..recovery.continuation.request import Dialect
+from ..recovery.policy import RecoveryPolicy
+from ..recovery.retry_budget import RetryBudget
+from ..types import Outcome, Reader
+
+if TYPE_CHECKING:
+    from ..clock import Clock
+
+PROCESS_PROFILES: Final = ProfileBook()
+"""What refusals taught this process."""
+
+PROCESS_BUDGET: Final = RetryBudget()
+"""The accounts of all targets of this process."""
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """What runs share. `store` says whether checkpoints are put at all; the runner holds the store itself."""
+
+    clock: Clock
+    sinks: Sinks = field(default_factory=Sinks)
+    profiles: ProfileBook = PROCESS_PROFILES
+    budget: RetryBudget = PROCESS_BUDGET
+
+
+@dataclass(frozen=True, slots=True)
+class RunSpec:
+    """One run. `body` is the request as the caller wrote it, None when it was too large to keep.
+
+    `target` is scheme, host and port; `host` is what profiles know. `idempotency` is the caller's header,
+    name and value. Errors are raised as the transport's own classes: `cut_error`, `frame_error`,
+    `timeout_error`.
+    """
+
+    run_id: str
+    dialect: Dialect
+    target: str
+    host: str
+    reader: Reader
+    policy: RecoveryPolicy
+    mode: Literal["observe", "recover"]
+    body: bytes | None
+    wants_stream: bool = True
+    """False: the request did not ask for a stream, so a failure before one is nothing of ours."""
+    choices: int = 1
+    idempotency: tuple[str, str] | None = None
+    checkpoint_key: str | None = None
+    cut_error: type[StreamCutError] = StreamCutError
+    frame_error: type[FrameTooLarge] = FrameTooLarge
+    timeout_error: type[TimeoutError] = TimeoutError
+    collectors: tuple[Callable[[Outcome], None], ...] = ()

@@ -1,0 +1,237 @@
+"""aiohttp as a run's upstream: open a request, give chunks, report how a body ended. Decides nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from collections.abc import Awaitable, Callable, Mapping
+from contextvars import ContextVar
+from typing import Final
+
+import aiohttp
+from aiohttp import ClientRequest, ClientResponse, ClientSession, ClientTimeout
+from yarl import URL
+
+from ..clock import Clock
+from ..effects import Broke, Open, Opened, OpenFailed
+from ..errors import FrameTooLarge, StreamCutError
+from ..interrupter import Interrupter
+from ..recovery.causes import BodyEnd
+from . import aiohttp_internals as internals
+
+Handler = Callable[[ClientRequest], Awaitable[ClientResponse]]
+
+EVENT_STREAM: Final = "text/event-stream"
+RETRYABLE_STATUSES: Final = frozenset({408, 409, 429})
+MAX_ERROR_BODY_BYTES: Final = 65_536
+ERROR_BODY_S: Final = 5.0
+REUSE_GRACE_S: Final = 0.1
+"""How long a connection may take to end a body whose answer is whole, to be used again."""
+
+# Above this aiohttp warns about a body of bytes, because it writes one in a single piece.
+_LARGE_BODY_BYTES: Final = 2**20
+_FAILURES: Final = (aiohttp.ClientError, OSError, asyncio.TimeoutError)
+
+bypass: Final[ContextVar[bool]] = ContextVar("seamstream_bypass", default=False)
+"""Set while a run sends its own requests through a session that may have the middleware too."""
+
+
+class AiohttpStreamCutError(StreamCutError, aiohttp.ClientPayloadError):
+    """A stream broke and was not made whole, for readers who know aiohttp's exceptions."""
+
+
+class AiohttpFrameTooLarge(FrameTooLarge, aiohttp.ClientPayloadError):
+    """One event passed `max_event_bytes`, for readers who know aiohttp's exceptions."""
+
+
+class SessionClosedError(aiohttp.ClientConnectionError):
+    """The session was closed while a run had still to send a request."""
+
+
+_HOPELESS: Final = (
+    aiohttp.InvalidURL,
+    aiohttp.ClientConnectorCertificateError,
+    aiohttp.TooManyRedirects,
+    SessionClosedError,
+)
+
+
+def is_event_stream(response: ClientResponse) -> bool:
+    """A success whose body can be read as an event stream."""
+    return (
+        200 <= response.status < 300 and response.content_type == EVENT_STREAM and not is_compressed(response)
+    )
+
+
+def is_compressed(response: ClientResponse) -> bool:
+    """The server compressed although it was asked not to. Whether aiohttp undoes that cannot be told."""
+    return response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity")
+
+
+class AiohttpUpstream:
+    """The attempts of one run. `send` makes each attempt's request."""
+
+    def __init__(
+        self, send: Callable[[Open], Awaitable[ClientResponse]], clock: Clock, *, read_all: bool
+    ) -> None:
+        self._send = send
+        self._clock = clock
+        self._read_all = read_all
+        self._unwatch: Callable[[], None] = _nothing
+        self._protocol: object = None
+        self.response: ClientResponse | None = None
+
+    async def open(self, effect: Open) -> Opened | OpenFailed:
+        try:
+            response = self.response = await self._send(effect)
+        except _FAILURES as error:
+            return OpenFailed(error, retryable=not isinstance(error, _HOPELESS) and not _total_timeout(error))
+        stream = is_event_stream(response)
+        body = b"" if stream else await self._peek(response, effect.attempt)
+        headers = {name.lower(): value for name, value in response.headers.items()}
+        if stream:
+            self._watch(response)
+        return Opened(response.status, headers, stream, body)
+
+    async def read(self) -> bytes | Broke:
+        response = self.response
+        if response is None:
+            return Broke(BodyEnd.RESET)
+        try:
+            data = await response.content.readany()
+        except Exception as error:
+            if isinstance(error, TimeoutError) and internals.total_timeout_passed(response):
+                raise
+            return Broke(internals.end_of_body(error, self._protocol), error)
+        return data or Broke(internals.end_of_body(None, self._protocol))
+
+    async def close(self, *, reuse: bool) -> None:
+        response = self._let_go()
+        if response is None:
+            return
+        if reuse and (await self._read_for(response, REUSE_GRACE_S, MAX_ERROR_BODY_BYTES))[1]:
+            response.release()
+        else:
+            response.close()
+
+    def abandon(self) -> None:
+        response = self._let_go()
+        if response is not None:
+            response.close()
+
+    def hand_over(self) -> ClientResponse:
+        """The current response goes to the reader; from now on it is not ours to close."""
+        response = self._let_go()
+        if response is None:
+            raise RuntimeError("there is no response to hand over")
+        return response
+
+    def _let_go(self) -> ClientResponse | None:
+        self._unwatch()
+        self._unwatch = _nothing
+        response, self.response, self._protocol = self.response, None, None
+        return response
+
+    def _watch(self, response: ClientResponse) -> None:
+        """Wake a read that aiohttp would leave asleep when the connection goes."""
+        self._protocol = internals.protocol_of(response)
+        self._unwatch = internals.watch_close(self._protocol, lambda _: internals.wake_reader(response))
+
+    async def _peek(self, response: ClientResponse, attempt: int) -> bytes:
+        """The beginning of an answer that is no stream, left in place for whoever gets the response."""
+        telling = response.status >= 500 or response.status in RETRYABLE_STATUSES
+        if not (telling or self._read_all or attempt > 1):
+            return b""
+        pieces, _ = await self._read_for(response, ERROR_BODY_S, MAX_ERROR_BODY_BYTES)
+        body = b"".join(pieces)
+        internals.put_back(response, body)
+        return body
+
+    async def _read_for(
+        self, response: ClientResponse, seconds: float, limit_bytes: int
+    ) -> tuple[list[bytes], bool]:
+        """Read for so long, or so much; and whether that was all of the body."""
+        pieces, interrupter = list[bytes](), Interrupter[bytes]()
+        timer = self._clock.call_later(seconds, interrupter.fire)
+        try:
+            while sum(map(len, pieces)) < limit_bytes:
+                data = await interrupter.wait(response.content.readany())
+                if not data:
+                    return pieces, data is not None
+                pieces.append(data)
+        except _FAILURES:
+            pass
+        finally:
+            timer.cancel()
+        return pieces, False
+
+
+class Resender:
+    """Sends a middleware's request, the first time as it came and then with other bodies, through its
+    handler.
+    """
+
+    def __init__(self, request: ClientRequest, handler: Handler, body: bytes | None) -> None:
+        self._request = request
+        self._handler = handler
+        self._body = body
+
+    async def __call__(self, effect: Open) -> ClientResponse:
+        request = self._request
+        if effect.attempt > 1:
+            if request.session.closed:
+                raise SessionClosedError("Session is closed")
+            await request.update_body(_payload(effect.body, self._body))
+            request.headers.update(effect.headers)
+        response = await self._handler(request)
+        internals.forget_response(request)
+        return response
+
+
+class SessionSender:
+    """Sends requests through a session, for runs that have no caller's request to send again."""
+
+    def __init__(
+        self,
+        session: ClientSession,
+        url: str | URL,
+        body: bytes,
+        headers: Mapping[str, str],
+        *,
+        connect_s: float,
+    ) -> None:
+        self._session = session
+        self._url = url
+        self._body = body
+        self._headers = {"Content-Type": "application/json", **headers, "Accept-Encoding": "identity"}
+        # The policy's limits rule; a total timeout would end an answer that flows.
+        self._timeout = ClientTimeout(total=None, sock_connect=connect_s)
+
+    async def __call__(self, effect: Open) -> ClientResponse:
+        if self._session.closed:
+            raise SessionClosedError("Session is closed")
+        token = bypass.set(True)
+        try:
+            return await self._session.post(
+                self._url,
+                data=_payload(effect.body, self._body),
+                headers={**self._headers, **effect.headers},
+                timeout=self._timeout,
+                raise_for_status=False,
+            )
+        finally:
+            bypass.reset(token)
+
+
+def _payload(body: bytes | None, first: bytes | None) -> bytes | io.BytesIO:
+    data = body if body is not None else first or b""
+    return data if len(data) <= _LARGE_BODY_BYTES else io.BytesIO(data)
+
+
+def _total_timeout(error: BaseException) -> bool:
+    """aiohttp's total timeout is a plain TimeoutError; its other timeouts say which they are."""
+    return isinstance(error, TimeoutError) and not isinstance(error, aiohttp.ServerTimeoutError)
+
+
+def _nothing() -> None:
+    return None

@@ -1,0 +1,443 @@
+# ruff: noqa: SLF001, ARG002
+"""The only file that touches what aiohttp does not document.
+
+A healthy stream must cost one call a chunk and no task, so bytes are transformed where aiohttp's parser feeds
+the response's reader: the reader object keeps its identity (the parser, the response and the caller all hold
+it) and is given a subclass without slots of its own; what it needs to know hangs on a stand-in for its
+protocol. The response's connection is wrapped too, so that leaving the response in any way is noticed and
+aiohttp's total timeout keeps watching over later attempts.
+
+`problem` tells at import whether the installed aiohttp still works like that; if not, nobody may call the
+rest.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import inspect
+from collections.abc import Callable
+from typing import Any, Final, Protocol, cast
+
+from aiohttp import (
+    ClientOSError,
+    ClientPayloadError,
+    ClientRequest,
+    ClientResponse,
+    ServerDisconnectedError,
+    StreamReader,
+    client_reqrep,
+)
+from aiohttp.http_exceptions import HttpProcessingError
+from multidict import CIMultiDict, CIMultiDictProxy
+
+from ..recovery.causes import BodyEnd
+
+_CLOSED_BY_READER: Final = getattr(client_reqrep, "_CONNECTION_CLOSED_EXCEPTION", None)
+
+
+class Watcher(Protocol):
+    """Who is told about a tapped body."""
+
+    def body_ended(self) -> None: ...
+    def body_broke(self, error: BaseException) -> None: ...
+    def reader_left(self) -> None: ...
+    def connection_left(self, *, close: bool) -> None: ...
+    def reading_paused(self) -> None: ...
+    def reading_resumed(self) -> None: ...
+
+
+class StandIn:
+    """Takes the protocol's place at a tapped reader: `feed` transforms, flow control is forwarded and
+    reported.
+
+    `connected` stays true because the reader outlives attempt 1's connection. Forwarding only real changes
+    spares aiohttp's parser an empty run for every read.
+    """
+
+    __slots__ = ("_reading_paused", "connected", "failure", "feed", "protocol", "watcher")
+
+    def __init__(self, protocol: Any, feed: Callable[[bytes], bytes], watcher: Watcher) -> None:
+        self.protocol = protocol
+        self.feed = feed
+        self.watcher = watcher
+        self.connected = True
+        self.failure: BaseException | None = None
+        self._reading_paused = bool(protocol is not None and protocol._reading_paused)
+
+    def pause_reading(self) -> None:
+        if self._reading_paused:
+            return
+        self._reading_paused = True
+        if self.protocol is not None:
+            self.protocol.pause_reading()
+        self.watcher.reading_paused()
+
+    def resume_reading(self, resume_parser: bool = True) -> None:
+        if not self._reading_paused:
+            return
+        self._reading_paused = False
+        if self.protocol is not None and self.protocol.transport is not None:
+            self.protocol.resume_reading()
+        self.watcher.reading_resumed()
+
+
+class TappedReader(StreamReader):
+    """What the parser feeds is transformed before the caller can read it; ends and failures go to the
+    watcher.
+    """
+
+    __slots__ = ()
+
+    def feed_data(self, data: bytes, size: int = 0) -> bool:  # type: ignore[override,unused-ignore]
+        out = self._protocol.feed(data)  # type: ignore[attr-defined]
+        if out:
+            _feed_data(self, out, len(out))
+        return False
+
+    def feed_eof(self) -> None:
+        _watcher(self).body_ended()
+
+    def set_exception(self, exc: BaseException, exc_cause: BaseException | None = None) -> None:
+        if exc is _CLOSED_BY_READER:
+            StreamReader.set_exception(self, exc)
+            _watcher(self).reader_left()
+        else:
+            if exc_cause is not None and exc_cause is not exc:
+                exc.__cause__ = exc_cause
+            _watcher(self).body_broke(exc)
+
+
+class ObservedReader(StreamReader):
+    """The caller gets everything as stock aiohttp gives it; the watcher is told afterwards."""
+
+    __slots__ = ()
+
+    def feed_data(self, data: bytes, size: int = 0) -> bool:  # type: ignore[override,unused-ignore]
+        _feed_data(self, data, len(data))
+        self._protocol.feed(data)  # type: ignore[attr-defined]
+        return False
+
+    def feed_eof(self) -> None:
+        StreamReader.feed_eof(self)
+        _watcher(self).body_ended()
+
+    def set_exception(self, exc: BaseException, exc_cause: BaseException | None = None) -> None:
+        if exc_cause is not None and exc_cause is not exc:
+            exc.__cause__ = exc_cause
+        StreamReader.set_exception(self, exc)
+        if exc is _CLOSED_BY_READER:
+            _watcher(self).reader_left()
+        else:
+            _watcher(self).body_broke(exc)
+
+
+class FailingReader(TappedReader):
+    """Hands out what it holds and only then raises; the stock reader drops what was not read yet."""
+
+    __slots__ = ()
+
+    def _wait(self, func_name: str) -> Any:
+        failure = self._protocol.failure  # type: ignore[attr-defined]
+        StreamReader.set_exception(self, failure)
+        raise failure
+
+    async def wait_eof(self) -> None:
+        self._wait("wait_eof")
+
+
+class Lease:
+    """Stands for the connection of a tapped response, over all attempts.
+
+    aiohttp hangs the end of its total timeout on `response.connection`, and releases or closes it however a
+    response is left (end of body, `async with`, `close()`, garbage collection).
+    """
+
+    __slots__ = ("_callbacks", "_watcher", "upstream")
+
+    def __init__(self, upstream: Any, watcher: Watcher) -> None:
+        self.upstream = upstream
+        self._watcher = watcher
+        self._callbacks: list[Callable[[], None]] = []
+
+    @property
+    def protocol(self) -> Any:
+        return self.upstream.protocol if self.upstream is not None else None
+
+    @property
+    def transport(self) -> Any:
+        return self.upstream.transport if self.upstream is not None else None
+
+    @property
+    def closed(self) -> bool:
+        return self.upstream is None or bool(self.upstream.closed)
+
+    def add_callback(self, callback: Callable[[], None] | None) -> None:
+        if callback is not None:
+            self._callbacks.append(callback)
+
+    def close(self) -> None:
+        self._let_go(close=True)
+
+    def release(self) -> None:
+        self._let_go(close=False)
+
+    def _let_go(self, *, close: bool) -> None:
+        callbacks, self._callbacks = self._callbacks, []
+        for callback in callbacks:
+            with contextlib.suppress(Exception):
+                callback()
+        self._watcher.connection_left(close=close)
+
+
+class TappedBody:
+    """The reader's side of a tapped response. Holds the reader strongly and the response not at all."""
+
+    __slots__ = ("_reader", "_stand_in", "lease")
+
+    def __init__(
+        self, response: ClientResponse, feed: Callable[[bytes], bytes], watcher: Watcher, *, observe: bool
+    ):
+        reader = response.content
+        protocol = reader._protocol
+        self._reader = reader
+        self.lease = Lease(response._connection, watcher)
+        if response._connection is not None:
+            response._connection = cast("Any", self.lease)
+        self._stand_in = StandIn(protocol, feed, watcher)
+        reader._protocol = cast("Any", self._stand_in)
+        reader.__class__ = ObservedReader if observe else TappedReader
+
+    @property
+    def paused(self) -> bool:
+        return self._stand_in._reading_paused
+
+    @property
+    def ended(self) -> bool:
+        return self._reader._eof
+
+    @property
+    def error(self) -> BaseException | None:
+        return self._reader._exception
+
+    def received(self) -> bytes:
+        """A copy of the bytes that came together with the response's head."""
+        return b"".join(self._reader._buffer)
+
+    def take_received(self) -> bytes:
+        """The same bytes, taken out of the reader, to be transformed and pushed."""
+        reader, data = self._reader, self.received()
+        reader._buffer.clear()
+        reader.total_bytes -= reader._size
+        reader._size = reader._buffer_offset = 0
+        if reader._http_chunk_splits is not None:
+            reader._http_chunk_splits.clear()
+        return data
+
+    def reopen(self, response: ClientResponse) -> None:
+        """Undo an end or a failure that aiohttp has already put on the reader: the run goes on."""
+        reader = self._reader
+        reader._eof = False
+        reader._exception = None
+        if response._connection is None:
+            response._connection = cast("Any", self.lease)
+            response._closed = False
+            reader.on_eof(response._response_eof)
+
+    def detach_upstream(self) -> None:
+        """Attempt 1 is over: nothing that its parser still says may reach the reader."""
+        self._stand_in.feed = _discard
+        self._stand_in.protocol = None
+
+    def push(self, data: bytes) -> None:
+        _feed_data(self._reader, data, len(data))
+
+    def end(self) -> None:
+        if not self._reader._eof:
+            StreamReader.feed_eof(self._reader)
+
+    def fail(self, error: BaseException) -> None:
+        """End with an exception; bytes that the caller has not read yet are handed out first."""
+        if not self._reader._buffer:
+            StreamReader.set_exception(self._reader, error)
+            return
+        self._stand_in.failure = error
+        self._reader.__class__ = FailingReader
+
+    def failed_with(self, error: BaseException) -> None:
+        """Put back the exception that aiohttp wanted to raise, exactly as it would have done."""
+        StreamReader.set_exception(self._reader, error)
+
+
+def put_back(response: ClientResponse, data: bytes) -> None:
+    """Return bytes to the front of a body from which they were read, for the caller to read."""
+    if data:
+        reader = response.content
+        reader._buffer.appendleft(data)
+        reader._size += len(data)
+        reader._cursor -= len(data)
+        reader._eof_counter = 0
+
+
+def set_headers(response: ClientResponse, drop: frozenset[str], add: dict[str, str]) -> None:
+    """Edit both header views; httpx-aiohttp reads the raw one."""
+    headers = CIMultiDict(response._headers)
+    raw = tuple(pair for pair in response._raw_headers if pair[0].decode("latin-1").lower() not in drop)
+    for name in drop:
+        headers.popall(name, None)
+    headers.update(add)
+    response._headers = CIMultiDictProxy(headers)
+    response._raw_headers = raw + tuple((name.encode("latin-1"), add[name].encode("latin-1")) for name in add)
+    response._cache.pop("headers", None)
+    response._cache.pop("raw_headers", None)
+
+
+def protocol_of(response: ClientResponse) -> Any:
+    """The connection's protocol, whose `exception()` says what really happened to a broken body."""
+    return response._connection.protocol if response._connection is not None else None
+
+
+def watch_close(protocol: Any, callback: Callable[[Any], None]) -> Callable[[], None]:
+    """Call back when the connection is gone; returns what undoes it.
+
+    The C parser closes the connection on a malformed chunk, and a closing session closes all of them, without
+    a word to a caller who is waiting for bytes.
+    """
+    closed = protocol.closed if protocol is not None else None
+    if closed is None:
+        return _nothing
+    closed.add_done_callback(callback)
+    return lambda: closed.remove_done_callback(callback)
+
+
+def wake_reader(response: ClientResponse) -> None:
+    """The connection is gone and aiohttp has not told who waits for bytes."""
+    content = response.content
+    if content.exception() is None and not content.is_eof():
+        content.set_exception(ClientPayloadError("the connection was closed in the middle of the body"))
+
+
+def forget_response(request: ClientRequest) -> None:
+    """A request that is sent again must not keep its first response alive."""
+    request.response = None
+
+
+def end_of_body(error: BaseException | None, protocol: Any) -> BodyEnd:
+    """How a body ended. What a reader is raised says little; the protocol knows what happened."""
+    reason = protocol.exception() if protocol is not None else None
+    if error is None:
+        return BodyEnd.RESET if isinstance(reason, ClientOSError) else BodyEnd.CLEAN
+    if isinstance(error, TimeoutError):
+        return BodyEnd.STALLED
+    if isinstance(error, HttpProcessingError) or isinstance(reason, HttpProcessingError):
+        return BodyEnd.MALFORMED
+    return BodyEnd.SHORT if isinstance(reason, ServerDisconnectedError) else BodyEnd.RESET
+
+
+def total_timeout_passed(response: ClientResponse) -> bool:
+    """Whether aiohttp's own total timeout is what ended the wait."""
+    return bool(getattr(response._timer, "_cancelled", False))
+
+
+def _watcher(reader: StreamReader) -> Watcher:
+    return cast("Watcher", reader._protocol.watcher)  # type: ignore[attr-defined]
+
+
+def _discard(_: bytes) -> bytes:
+    return b""
+
+
+def _nothing() -> None:
+    return None
+
+
+_feed_data: Callable[[StreamReader, bytes, int], Any] = StreamReader.feed_data
+
+
+# ---------------------------------------------------------------- self-test
+
+
+class _Probe:
+    """A protocol and a watcher for the self-test."""
+
+    transport = None
+    _reading_paused = False
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+
+    def pause_reading(self) -> None:
+        self.calls.append("pause")
+
+    def resume_reading(self, resume_parser: bool = True) -> None:
+        self.calls.append("resume")
+
+    def body_ended(self) -> None:
+        self.calls.append("ended")
+
+    def body_broke(self, error: BaseException) -> None:
+        self.calls.append(type(error).__name__)
+
+    def reader_left(self) -> None:
+        self.calls.append("left")
+
+    def connection_left(self, *, close: bool) -> None:
+        self.calls.append("closed" if close else "released")
+
+    def reading_paused(self) -> None:
+        self.calls.append("paused")
+
+    def reading_resumed(self) -> None:
+        self.calls.append("resumed")
+
+
+def _self_test() -> str | None:
+    try:
+        return _try_reader() or _try_names()
+    except Exception as error:  # whatever it is, it means that this aiohttp is not the one we know
+        return f"{type(error).__name__}: {error}"
+
+
+def _try_reader() -> str | None:
+    probe = _Probe()
+    reader = StreamReader(cast("Any", probe), 8, loop=cast("asyncio.AbstractEventLoop", object()))
+    reader.feed_data(b"head")
+    response = ClientResponse.__new__(ClientResponse)
+    response.content = reader
+    response._connection = cast("Any", probe)
+    body = TappedBody(response, bytes.upper, probe, observe=False)
+    head = body.take_received()
+    body.push(head)
+    reader.feed_data(b"tail and more than the limit")
+    if reader.read_nowait() != b"headTAIL AND MORE THAN THE LIMIT":
+        return "a tapped reader does not transform"
+    reader.feed_eof()
+    reader.set_exception(ValueError("broken"))
+    cast("Any", response._connection).release()
+    body.push(b"rest")
+    body.fail(KeyError("late"))
+    if probe.calls != ["pause", "paused", "resumed", "ended", "ValueError", "released"]:
+        return f"a tapped reader reports {probe.calls}"
+    if reader.read_nowait() != b"rest" or reader.exception() is not None:
+        return "a failing reader loses bytes"
+    return None
+
+
+def _try_names() -> str | None:
+    needed = (
+        "_headers",
+        "_raw_headers",
+        "_closed",
+        "_response_eof",
+        "_release_connection",
+        "_notify_content",
+    )
+    missing = [name for name in needed if not hasattr(ClientResponse, name)]
+    if _CLOSED_BY_READER is None or missing:
+        return f"missing: {', '.join(missing) or '_CONNECTION_CLOSED_EXCEPTION'}"
+    if "_wait" not in StreamReader.__dict__ or not inspect.iscoroutinefunction(ClientRequest.update_body):
+        return "missing: StreamReader._wait or ClientRequest.update_body"
+    return None
+
+
+problem: Final = _self_test()
