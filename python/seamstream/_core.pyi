@@ -43,7 +43,7 @@ class SseDecoder:
     def __new__(cls, *, max_event_bytes: int = 16_777_216) -> SseDecoder: ...
     def feed(self, chunk: bytes) -> list[SseEvent]: ...
     def finish(self) -> list[SseEvent]:
-        """End of input: a pending event whose data is one whole JSON object or `[DONE]` is given, nothing else."""
+        """End of input: a pending event whose data is a whole JSON object or `[DONE]` is given, no other."""
     @property
     def last_event_id(self) -> str: ...
     @property
@@ -97,8 +97,8 @@ class Splice:
     def events(self) -> list[tuple[Any, ...]]:
         """Typed events since the last call (reader="typed" only).
 
-        ("text", str), ("reasoning", str), ("refusal", str), ("tool_start", id, name), ("tool_delta", id, args),
-        ("tool_ready", id, name, args), ("tool_cancel", id, name, reason), ("reset", reason),
+        ("text", str), ("reasoning", str), ("refusal", str), ("tool_start", id, name),
+        ("tool_delta", id, args), ("tool_ready", id, name, args), ("tool_cancel", id, name, reason), ("reset", reason),
         ("seam", offset, join), ("usage",), ("finish", stop).
         """
     @property
