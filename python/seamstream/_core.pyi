@@ -98,8 +98,8 @@ class Splice:
         """Typed events since the last call (reader="typed" only).
 
         ("text", str), ("reasoning", str), ("refusal", str), ("tool_start", id, name),
-        ("tool_delta", id, args), ("tool_ready", id, name, args), ("tool_cancel", id, name, reason), ("reset", reason),
-        ("seam", offset, join), ("usage",), ("finish", stop).
+        ("tool_delta", id, args), ("tool_ready", id, name, args), ("tool_cancel", id, name, reason),
+        ("reset", reason), ("seam", offset, join), ("usage",), ("finish", stop).
         """
     @property
     def flags(self) -> int:
