@@ -78,3 +78,14 @@ def test_a_promise_that_is_not_kept_is_told_and_fails(
     assert row_of(output, "wrong")[-1] == "same answer: no"
     assert row_of(output, "rash")[-1] == "refused honestly: no"
     assert "0 of 2 promises kept." in output
+
+
+def test_a_mode_that_recovers_nothing_is_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SEAMSTREAM_MODE", "observe")
+    monkeypatch.setattr(demo, "SCENES", demo_scenes.SCENES[:1])
+    assert main(["demo"]) == 1
+    output = capsys.readouterr().out
+    assert "The environment sets the mode to observe" in output
+    assert row_of(output, "connection reset")[-1] == "same answer: no"

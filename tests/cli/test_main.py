@@ -32,3 +32,15 @@ def test_an_interrupt_is_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr("seamstream.cli.demo.run", interrupted)
     assert main(["demo"]) == 130
+
+
+def test_output_that_nobody_reads_any_more_is_no_traceback() -> None:
+    command = Path(sys.executable).with_name("seamstream")
+    process = subprocess.Popen([command, "demo"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    with process as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        running.stdout.readline()
+        running.stdout.close()
+        assert running.stderr.read() == ""
+        assert running.wait() == 1

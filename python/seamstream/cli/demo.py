@@ -7,8 +7,8 @@ import asyncio
 import logging
 from collections.abc import Sequence
 
-from ..environment import colour_is_refused
-from .demo_play import Played, play
+from ..environment import apply_environment, colour_is_refused
+from .demo_play import POLICY, Played, play
 from .demo_scenes import SCENES
 from .screen import Screen
 
@@ -33,6 +33,9 @@ def run(options: argparse.Namespace) -> int:
     logging.getLogger("seamstream").setLevel(logging.ERROR)
     screen = Screen.standard(no_colour=options.no_color or colour_is_refused())
     screen.paragraph(_INTRODUCTION)
+    mode = apply_environment(POLICY).mode
+    if mode != "recover":
+        screen.line(f"The environment sets the mode to {mode}: nothing will be recovered.", "bad")
     played = asyncio.run(_play_all(screen))
     _show_table(screen, played)
     return 0 if all(each.verdict.kept for each in played) else 1
