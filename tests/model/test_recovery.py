@@ -29,8 +29,8 @@ PROMPTS = {
     "umlauts": "Die Geschichte der Stadt Köln",
     "kanji": "東京都の歴史",
 }
-MAX_TOKENS = 24
-CUTS_PER_PROMPT = 8
+MAX_TOKENS = 18
+CUTS_PER_PROMPT = 7
 BREAKS = tuple(Break)
 
 by_dialect = pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
@@ -89,14 +89,15 @@ async def test_a_cut_answer_goes_on_as_the_model_goes_on(
     unbroken = dialect.read(await fetch(plain, llama.url + dialect.path, request))
     for at_byte, how in zip(cut_places(unbroken, CUTS_PER_PROMPT), itertools.cycle(BREAKS), strict=False):
         proxy.script(Cut(at_byte, how))
-        answer = dialect.read(await fetch(recovering, proxy.url + dialect.path, request))
+        with seamstream.capture() as outcomes:
+            answer = dialect.read(await fetch(recovering, proxy.url + dialect.path, request))
+        assert [(outcome.kind, outcome.joins) for outcome in outcomes] == [("recovered", ("prefill",))]
         cut, continued = proxy.exchanges
         assert cut.broken
-        shown, prefill = (
-            dialect.partial_text(bytes(cut.response_body)),
-            dialect.prefill(continued.request_body),
-        )
+        shown, prefill = dialect.partial_text(cut.response_body), dialect.prefill(continued.request_body)
         assert prefill == shown.rstrip()
+        left = MAX_TOKENS - dialect.pieces(cut.response_body)
+        assert json.loads(continued.request_body)["max_tokens"] == left
         own = dialect.read(await fetch(plain, llama.url + dialect.path, continued.request_body))
         assert answer.text == joined(shown, prefill, own.text), f"{how} at byte {at_byte}"
         assert answer.stop == own.stop
@@ -116,7 +117,7 @@ async def test_cut_twice(
     first, second = unbroken.text_ends[5], unbroken.text_ends[3]
     proxy.script(Cut(first), Cut(second))
     answer = dialect.read(await fetch(recovering, proxy.url + dialect.path, request))
-    parts = [dialect.partial_text(bytes(exchange.response_body)) for exchange in proxy.exchanges]
+    parts = [dialect.partial_text(exchange.response_body) for exchange in proxy.exchanges]
     prefills = [dialect.prefill(exchange.request_body) for exchange in proxy.exchanges]
     assert prefills == ["", parts[0].rstrip(), (parts[0] + parts[1]).rstrip()]
     own = dialect.read(await fetch(plain, llama.url + dialect.path, proxy.exchanges[2].request_body))
