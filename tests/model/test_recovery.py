@@ -15,7 +15,6 @@ import aiohttp
 import pytest
 
 import seamstream
-from seamstream.recovery.continuation.profiles import Profile, ProfileBook
 
 from .figures import Figures
 from .llama_server import LlamaServer
@@ -43,12 +42,14 @@ async def plain() -> AsyncIterator[aiohttp.ClientSession]:
         yield session
 
 
+# llama.cpp goes on in a trailing assistant turn, which seamstream does not assume of an unknown chat server.
+PROFILES = [seamstream.Profile(("prefill",), dialect="openai-chat")]
+POLICY = seamstream.RecoveryPolicy(backoff=seamstream.BackoffPolicy(first_s=0.01, max_s=0.01))
+
+
 @pytest.fixture
 async def recovering() -> AsyncIterator[aiohttp.ClientSession]:
-    # llama.cpp goes on in a trailing assistant turn; seamstream does not assume that of a chat server.
-    profiles = ProfileBook([Profile(("prefill",), dialect="openai-chat")])
-    policy = seamstream.RecoveryPolicy(backoff=seamstream.BackoffPolicy(first_s=0.01, max_s=0.01))
-    middleware = seamstream.RecoveryMiddleware(policy, profiles=profiles)
+    middleware = seamstream.RecoveryMiddleware(POLICY, profiles=PROFILES)
     async with aiohttp.ClientSession(middlewares=[middleware]) as session:
         yield session
 
@@ -155,3 +156,32 @@ async def test_cut_after_the_finish_reason_is_finished_without_asking(
     answer = CHAT.read(await fetch(recovering, proxy.url + CHAT.path, request))
     assert (answer.text, answer.stop) == (CHAT.read(whole).text, CHAT.read(whole).stop)
     assert len(proxy.exchanges) == 1
+
+
+@by_dialect
+async def test_the_typed_stream_tells_where_the_parts_meet(
+    llama: LlamaServer, proxy: CutProxy, plain: aiohttp.ClientSession, dialect: Dialect
+) -> None:
+    body = dialect.request(PROMPTS["umlauts"], MAX_TOKENS)
+    unbroken = dialect.read(await fetch(plain, llama.url + dialect.path, json.dumps(body).encode()))
+    proxy.script(Cut(unbroken.text_ends[7]))
+    url = proxy.url + dialect.path
+    async with seamstream.stream(plain, url, json=body, policy=POLICY, profiles=PROFILES) as run:
+        events = [event async for event in run]
+    cut, continued = proxy.exchanges
+    shown = dialect.partial_text(cut.response_body)
+    own = dialect.read(await fetch(plain, llama.url + dialect.path, continued.request_body))
+    told = "".join(event.text for event in events if isinstance(event, seamstream.TextDelta))
+    assert told == run.turn.text == joined(shown, dialect.prefill(continued.request_body), own.text)
+    seams = [(event.offset, event.join) for event in events if isinstance(event, seamstream.Seam)]
+    assert seams == [(len(shown), "prefill")]
+
+
+@by_dialect
+async def test_a_server_that_closes_kept_connections_unannounced_costs_no_answer(
+    llama: LlamaServer, recovering: aiohttp.ClientSession, dialect: Dialect
+) -> None:
+    """llama.cpp does so after each stream; stock aiohttp fails about every second request to it."""
+    request = json.dumps(dialect.request(PROMPTS["lines"], 2)).encode()
+    answers = {dialect.read(await fetch(recovering, llama.url + dialect.path, request)) for _ in range(6)}
+    assert len(answers) == 1
