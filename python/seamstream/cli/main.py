@@ -6,8 +6,8 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Sequence
-from importlib.metadata import version
 
+from .._core import __version__
 from . import demo
 
 _COMMANDS = (demo,)
@@ -16,7 +16,7 @@ _COMMANDS = (demo,)
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
     parser = argparse.ArgumentParser(prog="seamstream", description="Broken LLM streams come out whole.")
-    parser.add_argument("--version", action="version", version=f"%(prog)s {version('seamstream')}")
+    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     subparsers = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     for command in _COMMANDS:
         command.add_parser(subparsers)
