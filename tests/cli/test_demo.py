@@ -49,9 +49,7 @@ def test_the_table_says_what_each_scene_was(capsys: pytest.CaptureFixture[str]) 
         "continuation that does not fit": ("ConnectionReset", "R1", "-", "2"),
     }
     assert {title: tuple(row_of(output, title)[2:6]) for title in expected} == expected
-    delays = {title: float(row_of(output, title)[6].removesuffix(" s")) for title in TITLES}
-    assert max(delays, key=delays.__getitem__) == "stall with pings"
-    assert delays["stall with pings"] >= POLICY.idle_s
+    assert float(row_of(output, "stall with pings")[6].removesuffix(" s")) >= POLICY.idle_s
 
 
 def shown(scene: Scene) -> tuple[Played, str]:
