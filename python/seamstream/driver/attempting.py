@@ -26,7 +26,7 @@ def attempt(run: Parts, request: Request) -> Generator[Effect, Result, Setback |
     opened = yield from _open(run, request)
     if isinstance(opened, OpenFailed):
         failure = network_failure(str(opened.error), retryable=opened.retryable)
-        return Setback(None, failure, opened.error)
+        return Setback(None, failure, opened.error, disconnected=opened.disconnected)
     run.history.answered(opened.status, opened.headers)
     if opened.unreadable is not None and not run.history.streamed:
         yield from pass_unread(run, opened.unreadable)
