@@ -105,7 +105,7 @@ async def test_an_unmodified_sdk_reads_one_whole_answer(case: Case) -> None:
 
 
 def _usage_due(case: Case, sent: list[bytes]) -> tuple[int | None, int | None]:
-    """Input of the first attempt that told it, output summed; of a restart that nobody saw, its own numbers."""
+    """Input of the first attempt that told it, output summed; of an unseen restart its own numbers."""
     seen = sent[-1:] if case.plan == "R4" else sent
     told = [turn_of(case.stream.dialect, data).usage for data in seen]
     inputs = [usage[0] for usage in told if usage[0] is not None]
