@@ -49,5 +49,6 @@ async def test_a_core_that_breaks_is_not_noticed(
                 monkeypatch.setattr(f"seamstream.driver.{module}.Splice", stand_in)
             data, outcome = await _observed(stream, session, server.url_for(stream.dialect))
             assert data == stream.data
+            assert outcome.kind == "complete"
             degraded.append(outcome.degraded)
     assert any(degraded)
