@@ -80,7 +80,7 @@ async def test_the_middleware_saves_the_answer_of_a_stock_client(
     assert len(provider.requests) == 2
 
 
-def test_the_middleware_takes_five_lines_and_its_import() -> None:
+def test_the_middleware_takes_five_lines() -> None:
     lines = [line for line in blocks("python")[0].splitlines() if line]
     assert len(lines) == 5
 
