@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Final, Literal
 
 import aiohttp
@@ -76,13 +77,12 @@ class RecoveryMiddleware:
         mode = self._policy.effective_mode(self._services.clock.random())
         if mode == "off":
             return await handler(request)
-        body = await self._repaired_body(request, dialect, await self._retained_body(request))
-        spec = self._spec(request, dialect, mode, body)
+        spec = self._spec(request, dialect, mode, await self._retained_body(request))
         if spec.wants_stream:
             request.headers["Accept-Encoding"] = "identity"
         if spec.mode == "observe":
             return await self._observe(spec, request, handler)
-        return await self._recover(spec, request, handler)
+        return await self._recover(await self._repaired(spec, request), request, handler)
 
     async def _retained_body(self, request: ClientRequest) -> bytes | None:
         """The request's body if it is in memory and small enough to be kept for another attempt."""
@@ -93,17 +93,13 @@ class RecoveryMiddleware:
             return None
         return await body.as_bytes()
 
-    async def _repaired_body(
-        self, request: ClientRequest, dialect: Dialect, body: bytes | None
-    ) -> bytes | None:
+    async def _repaired(self, spec: RunSpec, request: ClientRequest) -> RunSpec:
         """Without the thinking that this process left unsigned, which the provider would refuse."""
-        if body is None or dialect != "anthropic" or not self._policy.repair_history:
-            return body
-        cleaned = self._services.unsigned.cleaned(body)
+        cleaned = self._services.repaired(spec)
         if cleaned is None:
-            return body
+            return spec
         await request.update_body(cleaned)
-        return cleaned
+        return replace(spec, body=cleaned)
 
     def _spec(
         self,
@@ -125,7 +121,7 @@ class RecoveryMiddleware:
             mode="observe" if watched else mode,
             body=body,
             wants_stream=body is None or asks_for_stream(body),
-            choices=choices_asked(body) if body is not None and dialect == "openai-chat" else 1,
+            choices=choices_asked(dialect, body),
             idempotency=idempotency_of(request.headers),
             checkpoint_key=run_id if self._store is not None else None,
             cut_error=AiohttpStreamCutError,
