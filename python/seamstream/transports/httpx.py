@@ -21,6 +21,7 @@ from .httpx_exchange import (
     Requests,
     is_event_stream,
     opened,
+    own_connection,
     tells_about_a_retry,
     with_body,
 )
@@ -59,7 +60,10 @@ class PulledBody:
         if self._reading is not None:
             self._reading.cancel()
 
-    async def aclose(self) -> None:
+    async def aclose(self, *, reuse: bool = False) -> None:
+        """Without `reuse` the connection goes too, even if the body came to a proper end: a server that cuts
+        an answer short may be about to close it.
+        """
         self.abandon()
         if self._reading is not None:
             await asyncio.wait({self._reading})
@@ -67,6 +71,9 @@ class PulledBody:
         with suppress(Exception):  # a connection that is broken already has nothing more to say
             if isinstance(self._chunks, AsyncGenerator):
                 await self._chunks.aclose()
+        with suppress(Exception):
+            if not reuse and (connection := own_connection(self.response)) is not None:
+                await connection.aclose()
         with suppress(Exception):
             await self.response.aclose()
 
@@ -93,7 +100,7 @@ class ReplayedBody:
             yield chunk
 
     async def aclose(self) -> None:
-        await self._rest.aclose()
+        await self._rest.aclose(reuse=True)
 
 
 class HttpxUpstream:
@@ -147,7 +154,7 @@ class HttpxUpstream:
             await self._read_for(body, REUSE_GRACE_S, MAX_ERROR_BODY_BYTES)
         self._body = self.response = None
         if body is not None:
-            await body.aclose()
+            await body.aclose(reuse=reuse)
         elif response is not None:
             await response.aclose()
 

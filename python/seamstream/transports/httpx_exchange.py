@@ -75,6 +75,13 @@ def is_compressed(response: Any) -> bool:
     return encoding.strip().lower() not in ("", "identity")
 
 
+def own_connection(response: Any) -> Any:
+    """The connection of a response that has it to itself, which over HTTP/2 none has."""
+    if response.extensions.get("http_version", b"") == b"HTTP/2":
+        return None
+    return response.extensions.get("network_stream")
+
+
 def tells_about_a_retry(response: Any, attempt: int) -> bool:
     """What is no stream is read only where it decides something."""
     return response.status_code >= 500 or response.status_code in RETRYABLE_STATUSES or attempt > 1

@@ -14,6 +14,7 @@ from .httpx_exchange import (
     Requests,
     is_event_stream,
     opened,
+    own_connection,
     tells_about_a_retry,
     with_body,
 )
@@ -34,10 +35,16 @@ class PulledBody:
                 return bytes(chunk)
         return None
 
-    def close(self) -> None:
+    def close(self, *, reuse: bool = False) -> None:
+        """Without `reuse` the connection goes too, even if the body came to a proper end: a server that cuts
+        an answer short may be about to close it.
+        """
         with suppress(Exception):  # a connection that is broken already has nothing more to say
             if isinstance(self._chunks, Generator):
                 self._chunks.close()
+        with suppress(Exception):
+            if not reuse and (connection := own_connection(self.response)) is not None:
+                connection.close()
         with suppress(Exception):
             self.response.close()
 
@@ -55,7 +62,7 @@ class ReplayedBody:
             yield chunk
 
     def close(self) -> None:
-        self._rest.close()
+        self._rest.close(reuse=True)
 
 
 class SyncHttpxUpstream:
@@ -103,7 +110,7 @@ class SyncHttpxUpstream:
             if reuse:
                 _read_some(body)
         finally:
-            body.close()
+            body.close(reuse=reuse)
 
     def abandon(self) -> None:
         """Drop the current attempt at once."""
