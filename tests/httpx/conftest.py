@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import httpx
 import httpx2
 import pytest
 
+import httpx
 from tests.httpx.asking import Reader
 
 

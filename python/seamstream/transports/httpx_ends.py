@@ -22,16 +22,20 @@ _HOPELESS: Final = frozenset({"UnsupportedProtocol", "LocalProtocolError", "SSLC
 # h11's words for a body that ended too early; whatever else it complains about is a malformed one.
 _SHORT: Final = ("peer closed connection", "Server disconnected")
 
+# h2 refuses, and drops, frames that come in one read with a GOAWAY and behind it.
+_CLOSED_BY_GOAWAY: Final = "in state ConnectionState.CLOSED"
+
 Signal = Literal["GOAWAY", "RST_STREAM"]
 
 
 @dataclass(frozen=True, slots=True)
 class Http2End:
-    """HTTP/2's own reason. `code` is unknown where httpcore keeps only that our stream was not processed."""
+    """HTTP/2's own reason. Of some GOAWAYs httpcore keeps no more than what `detail` says."""
 
     signal: Signal
     code: int | None = None
     last_stream_id: int | None = None
+    detail: str | None = None
 
     def __str__(self) -> str:
         parts: list[str] = [self.signal]
@@ -39,8 +43,8 @@ class Http2End:
             parts.append(_CODES[self.code] if self.code < len(_CODES) else f"{self.code:#x}")
         if self.last_stream_id is not None:
             parts.append(f"last stream {self.last_stream_id}")
-        elif self.signal == "GOAWAY":
-            parts.append("our request was not processed")
+        if self.detail is not None:
+            parts.append(self.detail)
         return f"HTTP/2: {', '.join(parts)}"
 
 
@@ -48,13 +52,15 @@ def http2_end(error: BaseException) -> Http2End | None:
     """What HTTP/2 said, if it was HTTP/2 that said something."""
     for link in _chain(error):
         if type(link).__name__ == "ConnectionNotAvailable":
-            return Http2End("GOAWAY")
+            return Http2End("GOAWAY", detail="our request was not processed")
         event: Any = link.args[0] if link.args else None
         kind = type(event).__name__
         if kind == "ConnectionTerminated":
             return Http2End("GOAWAY", int(event.error_code), event.last_stream_id)
         if kind == "StreamReset":
             return Http2End("RST_STREAM", int(event.error_code))
+        if _is_of_h2(type(link)) and _CLOSED_BY_GOAWAY in str(link):
+            return Http2End("GOAWAY", detail="with more frames behind it")
     return None
 
 
@@ -87,9 +93,13 @@ def is_failure_of_transport(error: BaseException) -> bool:
 def may_be_sent_again(error: BaseException) -> bool:
     """False where the same request must fail in the same way. What h2 complains about is its connection."""
     kinds = [kind for link in _chain(error) for kind in type(link).__mro__]
-    if any(kind.__module__.partition(".")[0] == "h2" for kind in kinds):
+    if any(map(_is_of_h2, kinds)):
         return True
     return not any(kind.__name__ in _HOPELESS for kind in kinds)
+
+
+def _is_of_h2(kind: type) -> bool:
+    return kind.__module__.partition(".")[0] == "h2"
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
