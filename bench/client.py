@@ -13,11 +13,13 @@ import resource
 import sys
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 import aiohttp
 import openai
 import uvloop
+from aiohttp.client_proto import ResponseHandler
 
 import seamstream
 
@@ -29,11 +31,12 @@ SIDES = ("bare", "seamstream")
 Readings = dict[str, Any]
 
 
-def new_http(side: str) -> aiohttp.ClientSession:
-    middlewares = (seamstream.RecoveryMiddleware(),) if side == "seamstream" else ()
-    connector = aiohttp.TCPConnector(limit=0)
+def new_http(side: str, *traces: aiohttp.TraceConfig) -> aiohttp.ClientSession:
     return aiohttp.ClientSession(
-        middlewares=middlewares, connector=connector, timeout=aiohttp.ClientTimeout(None)
+        middlewares=(seamstream.RecoveryMiddleware(),) if side == "seamstream" else (),
+        connector=aiohttp.TCPConnector(limit=0),
+        timeout=aiohttp.ClientTimeout(None),
+        trace_configs=traces,
     )
 
 
@@ -117,46 +120,91 @@ def resident_bytes() -> int:
 
 
 async def typed(port: str, streams: str, seconds: str) -> Readings:
-    """CPU microseconds an event of many paced streams: seamstream's events, and AsyncOpenAI's chunks."""
-    events = 50 * int(seconds)
-    model = f"paced {events} 50"
-
-    async def with_seamstream(http: aiohttp.ClientSession, _: openai.AsyncOpenAI) -> int:
-        async with seamstream.stream(http, url(port), json=request(model), headers={}) as run:
-            return sum([isinstance(event, seamstream.TextDelta) async for event in run])
-
-    async def with_openai(_: aiohttp.ClientSession, client: openai.AsyncOpenAI) -> int:
-        chunks = await client.chat.completions.create(**request(model))
-        return sum([bool(chunk.choices and chunk.choices[0].delta.content) async for chunk in chunks])
-
+    """CPU microseconds an event of many paced streams, for each way to read them."""
+    model = f"paced {50 * int(seconds)} 50"
     base_url = f"http://127.0.0.1:{port}/v1"
-    http_client = openai.DefaultAioHttpClient()
-    client = openai.AsyncOpenAI(api_key="none", base_url=base_url, http_client=http_client)
+    over_aiohttp = openai.DefaultAioHttpClient()
     readings = {}
-    async with new_http("bare") as http, client:
-        for read in (with_openai, with_seamstream):
+    async with (
+        new_http("bare") as http,
+        openai.AsyncOpenAI(api_key="none", base_url=base_url) as sdk,
+        openai.AsyncOpenAI(api_key="none", base_url=base_url, http_client=over_aiohttp) as sdk_over_aiohttp,
+    ):
+        for side, read in {
+            "seamstream": partial(read_events, http, port, model),
+            "AsyncOpenAI": partial(read_chunks, sdk, model),
+            "AsyncOpenAI over aiohttp": partial(read_chunks, sdk_over_aiohttp, model),
+            "plain aiohttp, bytes only": partial(read_all, http, port, model),
+        }.items():
             begun_s = time.process_time()
-            counts = await asyncio.gather(*(read(http, client) for _ in range(int(streams))))
-            readings[read.__name__] = (time.process_time() - begun_s) / sum(counts) * 1e6
-            if set(counts) != {events}:
-                raise RuntimeError(f"{read.__name__} lost events: {set(counts)} of {events}")
+            await asyncio.gather(*(read() for _ in range(int(streams))))
+            events = int(streams) * 50 * int(seconds)
+            readings[side] = (time.process_time() - begun_s) / events * 1e6
     return readings
+
+
+async def read_events(http: aiohttp.ClientSession, port: str, model: str) -> None:
+    async with seamstream.stream(http, url(port), json=request(model)) as run:
+        deltas = sum([isinstance(event, seamstream.TextDelta) async for event in run])
+    check_count(deltas, model)
+
+
+async def read_chunks(client: openai.AsyncOpenAI, model: str) -> None:
+    chunks = await client.chat.completions.create(**request(model))
+    check_count(sum([bool(chunk.choices[0].delta.content) async for chunk in chunks]), model)
+
+
+def check_count(deltas: int, model: str) -> None:
+    if deltas != int(model.split()[1]):
+        raise RuntimeError(f"{deltas} deltas of {model!r}")
 
 
 async def reconnect(port: str, cuts: str) -> Readings:
-    """Milliseconds from a reset to the arrival of the next request, as the server sees both.
+    """Milliseconds from the loss of the connection to the next request's head on the wire.
 
     The bare side asks again in its `except`: what aiohttp needs for that alone.
     """
-    readings = {}
+    readings: Readings = {}
     for side in SIDES:
-        async with new_http(side) as http:
+        moments = CutMoments()
+        async with new_http(side, moments.trace()) as http:
             for number in range(int(cuts)):
                 await (read_all if side == "seamstream" else ask_twice)(http, port, f"cut_once {number}")
                 await asyncio.sleep(CUT_GAP_S)
-            async with http.post(url(port), json=request("delays") | {"stream": False}) as response:
-                readings[side] = [delay_s * 1e3 for delay_s in await response.json()]
+        moments.stop()
+        readings[side] = moments.delays_ms
     return readings
+
+
+class CutMoments:
+    """Notes when aiohttp's protocol is told that a connection was reset, and when the next request leaves."""
+
+    def __init__(self) -> None:
+        self.delays_ms: list[float] = []
+        self._reset_at_s: float | None = None
+        self._stock = ResponseHandler.connection_lost
+        ResponseHandler.connection_lost = self._noting()
+
+    def _noting(self) -> Callable[[ResponseHandler, BaseException | None], None]:
+        def connection_lost(protocol: ResponseHandler, error: BaseException | None) -> None:
+            if error is not None:
+                self._reset_at_s = time.perf_counter()
+            self._stock(protocol, error)
+
+        return connection_lost
+
+    def stop(self) -> None:
+        ResponseHandler.connection_lost = self._stock
+
+    def trace(self) -> aiohttp.TraceConfig:
+        trace = aiohttp.TraceConfig()
+        trace.on_request_headers_sent.append(self._request_left)
+        return trace
+
+    async def _request_left(self, *_: object) -> None:
+        if self._reset_at_s is not None:
+            self.delays_ms.append((time.perf_counter() - self._reset_at_s) * 1e3)
+            self._reset_at_s = None
 
 
 async def ask_twice(http: aiohttp.ClientSession, port: str, model: str) -> None:

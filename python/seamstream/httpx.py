@@ -58,12 +58,11 @@ class _Recognising:
             return None
         target = f"{url.scheme}://{url.netloc.decode('ascii')}"
         body = retained_body(request, self._surface.policy.max_retained_request_bytes)
+        body = self._surface.cleaned(dialect, body) or body
         return self._surface.spec(Asked(dialect, target, url.host, request.headers, body), mode, self._errors)
 
     def _requests(self, spec: RunSpec, request: Any, *, longest_read_s: float | None = None) -> Requests:
-        return Requests(
-            self._module, request, spec.policy, identity=spec.wants_stream, longest_read_s=longest_read_s
-        )
+        return Requests(self._module, request, spec, longest_read_s=longest_read_s)
 
     def _whole_stream(self, spec: RunSpec, response: Any, stream: Any) -> Any:
         """The reader's response: that of attempt 1, over all attempts."""

@@ -11,6 +11,8 @@ from contextlib import suppress
 from typing import Any
 
 from .alarm import Alarm
+from .driver import Driver
+from .driver.guard import WHOLE
 from .driver.observing import Observer
 from .effects import Broke, Effect, Emit, Fail
 from .recovery.causes import BodyEnd
@@ -54,6 +56,8 @@ class RecoveredStream:
         """The reader leaves, or has got everything."""
         if not self._over:
             self._over = True
+            if _is_whole(self._runner.driver):
+                await self._runner.next()
             self._runner.cancel()
             await self._upstream.finish()
 
@@ -79,6 +83,8 @@ class SyncRecoveredStream:
         """The reader leaves, or has got everything."""
         if not self._over:
             self._over = True
+            if _is_whole(self._runner.driver):
+                self._runner.next()
             self._runner.cancel()
 
     def _pull(self) -> Effect | None:
@@ -161,6 +167,11 @@ class SyncObservedStream:
     def close(self) -> None:
         self._observer.left()
         self._response.close()
+
+
+def _is_whole(driver: Driver) -> bool:
+    """The reader leaves with a whole answer, as SDKs do that know its end: the run has only to say so."""
+    return driver.turn is None and bool(driver.intake.flags & WHOLE)
 
 
 def _tell(observer: Observer, chunk: bytes) -> None:

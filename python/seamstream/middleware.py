@@ -17,6 +17,7 @@ from .observe.hooks import Sink
 from .observe_tap import ObservingTap
 from .recognise import dialect_of
 from .recovery.continuation.profiles import Profile, ProfileBook
+from .recovery.continuation.request import Dialect
 from .recovery.policy import RecoveryPolicy
 from .runner import AsyncRunner
 from .saver import CheckpointSaver
@@ -71,7 +72,7 @@ class RecoveryMiddleware:
         mode = self._surface.mode()
         if mode == "off":
             return await handler(request)
-        body = await self._retained_body(request)
+        body = await self._repaired_body(request, dialect, await self._retained_body(request))
         target, host = str(request.url.origin()), request.url.host or ""
         spec = self._surface.spec(Asked(dialect, target, host, request.headers, body), mode, _ERRORS)
         if spec.wants_stream:
@@ -88,6 +89,16 @@ class RecoveryMiddleware:
         if body.size is None or body.size > self._surface.policy.max_retained_request_bytes:
             return None
         return await body.as_bytes()
+
+    async def _repaired_body(
+        self, request: ClientRequest, dialect: Dialect, body: bytes | None
+    ) -> bytes | None:
+        """Without the thinking that this process left unsigned, which the provider would refuse."""
+        cleaned = self._surface.cleaned(dialect, body)
+        if cleaned is None:
+            return body
+        await request.update_body(cleaned)
+        return cleaned
 
     async def _recover(self, spec: RunSpec, request: ClientRequest, handler: Handler) -> ClientResponse:
         upstream = AiohttpUpstream(Resender(request, handler, spec.body), self._services.clock)

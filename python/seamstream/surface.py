@@ -68,6 +68,14 @@ class Surface:
         """The mode of the next run."""
         return self.policy.effective_mode(self.services.clock.random())
 
+    def cleaned(self, dialect: Dialect, body: bytes | None) -> bytes | None:
+        """The request without the thinking that this process left unsigned, which the provider would refuse;
+        None if it has none.
+        """
+        if body is None or dialect != "anthropic" or not self.policy.repair_history:
+            return None
+        return self.services.unsigned.cleaned(body)
+
     def spec(self, asked: Asked, mode: Literal["observe", "recover"], errors: TransportErrors) -> RunSpec:
         """The facts of a run. What cannot be sent again is only observed, and so is a distrusted target."""
         run_id, body = self.services.clock.uuid(), asked.body

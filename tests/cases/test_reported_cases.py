@@ -8,6 +8,10 @@ from typing import Any
 import pytest
 
 from seamstream._core import Splice, SseDecoder
+from seamstream.driver.snapshots import read_snapshot
+from seamstream.recovery.continuation.request import RequestFacts
+from seamstream.recovery.planner import make_plan
+from seamstream.recovery.policy import RecoveryPolicy
 from tests.cases.case import Case, load
 
 CASES = load()
@@ -77,6 +81,16 @@ def test_the_snapshot_is_right_at_every_split(case: Case) -> None:
     for reads in case.every_cut():
         wrong = _differences(case, _snapshot(case, reads))
         assert not wrong, (wrong, reads[0])
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.plan], ids=str)
+def test_the_plan_that_follows_is_right(case: Case) -> None:
+    """For a typed reader, whom nothing shown binds."""
+    snapshot = read_snapshot(_snapshot(case, list(case.reads), reader="typed"))
+    facts = RequestFacts(case.dialect, choices=case.options.get("choices", 1))
+    decision = make_plan(snapshot, facts, reader="typed", policy=RecoveryPolicy())
+    assert decision.plan is not None
+    assert decision.plan.value == case.plan
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

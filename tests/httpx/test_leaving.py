@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from seamstream import capture
 from seamstream.httpx import RecoveryTransport, SyncRecoveryTransport
-from seamstream.testing import Answer, DeterministicModel, Ending, Fault, FaultServer, Text
+from seamstream.testing import Answer, DeterministicModel, Ending, FakeClock, Fault, FaultServer, Text
 from tests.httpx.asking import ASK, AT_ONCE, SPOKEN, whole
 
 STALL = Fault.stall(after_events=5)
@@ -33,6 +34,15 @@ async def read_until_stalled(response: Any, server: FaultServer, attempts: int) 
         last = server.requests[-1]
         if len(server.requests) == attempts and last.sent and b"grow" in bytes(last.sent):
             return
+
+
+async def until(condition: Callable[[], object]) -> None:
+    """Let the server, which runs in the same loop, come so far."""
+    for _ in range(1_000_000):
+        if condition():
+            return
+        await asyncio.sleep(0)
+    pytest.fail("the server never came so far")
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
@@ -59,8 +69,7 @@ async def test_cancelling_the_reader_closes_upstream(library: Any, name: str) ->
     async with FaultServer(SPOKEN, script) as server, a_client(library) as client:
         task = asyncio.create_task(read(client, server.url_for("openai-chat")))
         await reading.wait()
-        while len(server.requests) < len(script) or not server.requests[-1].sent:
-            await asyncio.sleep(0)
+        await until(lambda: len(server.requests) == len(script) and server.requests[-1].sent)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
@@ -71,8 +80,7 @@ async def test_cancelling_the_reader_closes_upstream(library: Any, name: str) ->
 async def test_cancelling_before_the_headers_closes_upstream(library: Any) -> None:
     async with FaultServer(SPOKEN, [Fault.no_response(Ending.STALL)]) as server, a_client(library) as client:
         task = asyncio.create_task(client.post(server.url_for("openai-chat"), json=ASK))
-        while not server.requests:
-            await asyncio.sleep(0)
+        await until(lambda: server.requests)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
@@ -131,15 +139,16 @@ async def test_back_pressure_reaches_the_server(library: Any) -> None:
 
 
 async def test_a_paused_reader_is_not_called_a_stall(library: Any) -> None:
-    policy = AT_ONCE.replace(first_content_s=0.05, idle_s=0.05, quiet_s=0.05)
-    transport = RecoveryTransport(library.AsyncHTTPTransport(), policy)
+    policy, clock = AT_ONCE.replace(terminal_grace_s=60.0), FakeClock()
+    transport = RecoveryTransport(library.AsyncHTTPTransport(), policy, clock=clock)
     with capture() as outcomes:
-        async with FaultServer(SPOKEN) as server, library.AsyncClient(transport=transport) as client:
-            async with client.stream("POST", server.url_for("openai-chat"), json=ASK) as response:
-                await server.requests[0].over()  # everything is in the socket's buffer by now
-                paused = asyncio.Event()
-                asyncio.get_running_loop().call_later(3 * policy.idle_s, paused.set)
-                await paused.wait()
-                body = b"".join([chunk async for chunk in response.aiter_raw()])
+        async with (
+            FaultServer(SPOKEN) as server,
+            library.AsyncClient(transport=transport) as client,
+            client.stream("POST", server.url_for("openai-chat"), json=ASK) as response,
+        ):
+            await server.requests[0].over()  # everything is in the socket's buffer by now
+            clock.tick(2 * policy.quiet_s)
+            body = b"".join([chunk async for chunk in response.aiter_raw()])
     assert body == whole(SPOKEN, "openai-chat")
     assert [outcome.kind for outcome in outcomes] == ["complete"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
+from ..driver import RunSpec
 from ..effects import Open, Opened
-from ..recovery.policy import RecoveryPolicy
 from .httpx_module import HttpxModule
 
 EVENT_STREAM: Final = "text/event-stream"
@@ -17,26 +17,27 @@ MAX_ERROR_BODY_BYTES: Final = 65_536
 class Requests:
     """Makes each attempt's request from the caller's, which stays as it is.
 
-    `longest_read_s`: no read may take longer, for readers that cannot be interrupted by a timer.
+    Its body is the run's, which differs if the history had to be repaired. `longest_read_s`: no read may take
+    longer, for readers that cannot be interrupted by a timer.
     """
 
     def __init__(
         self,
         module: HttpxModule,
         request: Any,
-        policy: RecoveryPolicy,
+        spec: RunSpec,
         *,
-        identity: bool,
         longest_read_s: float | None = None,
     ) -> None:
         self._module = module
         self._request = request
+        self._body = spec.body if spec.body is not None and spec.body != request.content else None
         self._headers = request.headers.copy()
-        if identity:
+        if spec.wants_stream:
             self._headers["Accept-Encoding"] = "identity"
         timeout = dict(request.extensions.get("timeout") or {})
         if timeout.get("connect") is None:
-            timeout["connect"] = policy.connect_s
+            timeout["connect"] = spec.policy.connect_s
         if longest_read_s is not None:
             timeout["read"] = min(timeout.get("read") or longest_read_s, longest_read_s)
         self._extensions = {**request.extensions, "timeout": timeout}
@@ -45,10 +46,11 @@ class Requests:
         """The request of one attempt."""
         first, headers = self._request, self._headers.copy()
         headers.update(effect.headers)
+        content = effect.body if effect.body is not None else self._body
         body: dict[str, Any] = {"stream": first.stream}
-        if effect.body is not None:
+        if content is not None:
             headers.pop("Content-Length", None)
-            body = {"content": effect.body}
+            body = {"content": content}
         return self._module.library.Request(
             first.method, first.url, headers=headers, extensions=self._extensions, **body
         )
