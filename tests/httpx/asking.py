@@ -13,7 +13,7 @@ from seamstream.testing import Answer, DeterministicModel, Dialect, Fault, Text,
 Style = Literal["async", "sync"]
 
 AT_ONCE = RecoveryPolicy(backoff=BackoffPolicy(0.0, 1.0, 0.0))
-IMPATIENT = AT_ONCE.replace(first_content_s=0.4, idle_s=0.4, quiet_s=0.4)
+IMPATIENT = AT_ONCE.replace(first_content_s=1.0, idle_s=1.0, quiet_s=1.0)
 """For stalls only: on a slow machine a healthy stream might be called one."""
 NO_MORE = AT_ONCE.replace(max_recoveries=0)
 
