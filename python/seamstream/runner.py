@@ -108,14 +108,12 @@ class AsyncRunner:
             self.saver.forget_soon()
 
     def cancel(self) -> None:
-        """The reader has left: drop everything at once."""
+        """The reader has left: drop everything at once, store writes apart."""
         self._alarm.stop()
         if self._opening is not None:
             self._opening.cancel()
         self.upstream.abandon()
         self.steps.close()
-        if self.saver is not None:
-            self.saver.cancel()
 
     def _timer_due(self) -> None:
         """End the wait, unless what is due needs no reader: the read of some transports cannot be taken up

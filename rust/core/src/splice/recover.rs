@@ -41,8 +41,8 @@ impl Splice {
         }
         self.tail.clear();
         self.settle_open_seam();
-        self.turn.complete_whole_calls();
         self.hold.mark_shown(&mut self.turn);
+        self.turn.complete_whole_calls(); // after that: what nobody closed was not closed for the reader either
         self.settle_numbers();
         self.announce_ready();
         out
