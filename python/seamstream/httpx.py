@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from types import TracebackType
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .clock import BlockingClock, Clock, SystemClock
@@ -58,8 +59,9 @@ class _Recognising:
             return None
         target = f"{url.scheme}://{url.netloc.decode('ascii')}"
         body = retained_body(request, self._surface.policy.max_retained_request_bytes)
-        body = self._surface.cleaned(dialect, body) or body
-        return self._surface.spec(Asked(dialect, target, url.host, request.headers, body), mode, self._errors)
+        spec = self._surface.spec(Asked(dialect, target, url.host, request.headers, body), mode, self._errors)
+        cleaned = self._services.repaired(spec) if spec.mode == "recover" else None
+        return spec if cleaned is None else replace(spec, body=cleaned)
 
     def _requests(self, spec: RunSpec, request: Any, *, longest_read_s: float | None = None) -> Requests:
         return Requests(self._module, request, spec, longest_read_s=longest_read_s)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Final
 
 import aiohttp
@@ -17,7 +18,6 @@ from .observe.hooks import Sink
 from .observe_tap import ObservingTap
 from .recognise import dialect_of
 from .recovery.continuation.profiles import Profile, ProfileBook
-from .recovery.continuation.request import Dialect
 from .recovery.policy import RecoveryPolicy
 from .runner import AsyncRunner
 from .saver import CheckpointSaver
@@ -72,14 +72,14 @@ class RecoveryMiddleware:
         mode = self._surface.mode()
         if mode == "off":
             return await handler(request)
-        body = await self._repaired_body(request, dialect, await self._retained_body(request))
+        body = await self._retained_body(request)
         target, host = str(request.url.origin()), request.url.host or ""
         spec = self._surface.spec(Asked(dialect, target, host, request.headers, body), mode, _ERRORS)
         if spec.wants_stream:
             request.headers["Accept-Encoding"] = "identity"
         if spec.mode == "observe":
             return await self._observe(spec, request, handler)
-        return await self._recover(spec, request, handler)
+        return await self._recover(await self._repaired(spec, request), request, handler)
 
     async def _retained_body(self, request: ClientRequest) -> bytes | None:
         """The request's body if it is in memory and small enough to be kept for another attempt."""
@@ -90,15 +90,13 @@ class RecoveryMiddleware:
             return None
         return await body.as_bytes()
 
-    async def _repaired_body(
-        self, request: ClientRequest, dialect: Dialect, body: bytes | None
-    ) -> bytes | None:
+    async def _repaired(self, spec: RunSpec, request: ClientRequest) -> RunSpec:
         """Without the thinking that this process left unsigned, which the provider would refuse."""
-        cleaned = self._surface.cleaned(dialect, body)
+        cleaned = self._services.repaired(spec)
         if cleaned is None:
-            return body
+            return spec
         await request.update_body(cleaned)
-        return cleaned
+        return replace(spec, body=cleaned)
 
     async def _recover(self, spec: RunSpec, request: ClientRequest, handler: Handler) -> ClientResponse:
         upstream = AiohttpUpstream(Resender(request, handler, spec.body), self._services.clock)

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from .recovery.continuation.request import Dialect
+from .recovery.continuation.request import Dialect, read_request
 
 _PATHS: Final[tuple[tuple[str, Dialect], ...]] = (
     ("/chat/completions", "openai-chat"),
@@ -43,14 +43,17 @@ def asks_for_stream(body: bytes) -> bool:
     return False
 
 
-def choices_asked(body: bytes) -> int:
-    """The greatest `"n": <number>` in it. One too many does no harm: the request is read after a cut."""
-    choices, at = 1, body.rfind(_CHOICES_KEY)
+def choices_asked(dialect: Dialect, body: bytes | None) -> int:
+    """How many choices a request asks for. It is read only if a number above one stands in it somewhere."""
+    if body is None or dialect != "openai-chat":
+        return 1
+    at = body.rfind(_CHOICES_KEY)
     while at >= 0:
-        if found := _CHOICES.match(body, at):
-            choices = max(choices, int(found[1]))
+        found = _CHOICES.match(body, at)
+        if found and int(found[1]) > 1:
+            return read_request(dialect, body).choices
         at = body.rfind(_CHOICES_KEY, 0, at)
-    return choices
+    return 1
 
 
 def idempotency_of(headers: Mapping[str, str]) -> tuple[str, str] | None:

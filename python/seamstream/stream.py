@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from collections import deque
 from collections.abc import AsyncIterator, Iterable, Mapping
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Final, Literal
 
@@ -79,7 +80,7 @@ def stream(
         policy=policy,
         mode=mode,
         body=body,
-        choices=choices_asked(body) if dialect == "openai-chat" else 1,
+        choices=choices_asked(dialect, body),
         idempotency=idempotency_of(headers or {}),
         checkpoint_key=run_id if store is not None else None,
         cut_error=AiohttpStreamCutError,
@@ -87,7 +88,9 @@ def stream(
         timeout_error=ServerTimeoutError,
         collectors=collectors(),
     )
-    sender = SessionSender(session, url, body, headers or {}, connect_s=policy.connect_s)
+    cleaned = services.repaired(spec) if recovers else None
+    spec = spec if cleaned is None else replace(spec, body=cleaned)
+    sender = SessionSender(session, url, cleaned or body, headers or {}, connect_s=policy.connect_s)
     return Run(spec, services, sender, store, decompresses=session.auto_decompress)
 
 

@@ -68,14 +68,6 @@ class Surface:
         """The mode of the next run."""
         return self.policy.effective_mode(self.services.clock.random())
 
-    def cleaned(self, dialect: Dialect, body: bytes | None) -> bytes | None:
-        """The request without the thinking that this process left unsigned, which the provider would refuse;
-        None if it has none.
-        """
-        if body is None or dialect != "anthropic" or not self.policy.repair_history:
-            return None
-        return self.services.unsigned.cleaned(body)
-
     def spec(self, asked: Asked, mode: Literal["observe", "recover"], errors: TransportErrors) -> RunSpec:
         """The facts of a run. What cannot be sent again is only observed, and so is a distrusted target."""
         run_id, body = self.services.clock.uuid(), asked.body
@@ -90,7 +82,7 @@ class Surface:
             mode="observe" if watched else mode,
             body=body,
             wants_stream=body is None or asks_for_stream(body),
-            choices=choices_asked(body) if body is not None and asked.dialect == "openai-chat" else 1,
+            choices=choices_asked(asked.dialect, body),
             idempotency=idempotency_of(asked.headers),
             checkpoint_key=run_id if self._stores else None,
             cut_error=errors.cut,

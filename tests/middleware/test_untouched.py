@@ -202,6 +202,41 @@ async def test_a_request_too_large_to_keep_is_only_observed(asker: Asker) -> Non
     assert scene.runs[0].causes == ("ConnectionReset",)
 
 
+async def test_a_number_called_n_elsewhere_in_the_request_means_nothing(asker: Asker) -> None:
+    """Only the request's own `n` says that several answers are due."""
+    tagged = {**QUESTION, "metadata": {"n": 3}}
+    async with asker.scene() as scene:
+        assert await scene.read(json=tagged) == await asker.unbroken()
+    assert scene.runs[0].kind == "complete"
+
+
+async def test_several_choices_are_waited_for(asker: Asker) -> None:
+    two = {**QUESTION, "n": 2}
+    async with asker.scene() as scene, asker.scene(stock=True) as stock:
+        assert await scene.read(json=two) == await stock.read(json=two)
+    assert scene.runs[0].kind == "complete"
+
+
+async def test_a_stream_without_a_body_passes(asker: Asker) -> None:
+    async def empty(request: web.Request) -> web.Response:
+        await request.read()
+        return web.Response(body=b"", content_type="text/event-stream")
+
+    app = web.Application()
+    app.router.add_post("/v1/messages", empty)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1/messages"
+    async with asker.scene(dialect="anthropic") as scene:
+        for _ in range(2):
+            async with scene.session.post(url, json=QUESTION) as response:
+                assert await response.read() == b""
+        await runner.cleanup()
+        assert (await scene.turn()).ended
+    assert scene.runs[0].degraded == "the response has no body"
+
+
 async def test_a_redirect_is_followed_as_ever(asker: Asker) -> None:
     async with asker.scene() as scene:
         app = web.Application()

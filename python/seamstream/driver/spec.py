@@ -30,17 +30,6 @@ PROCESS_UNSIGNED: Final = UnsignedThinking()
 
 
 @dataclass(frozen=True, slots=True)
-class Services:
-    """What runs share. `store` says whether checkpoints are put at all; the runner holds the store itself."""
-
-    clock: Clock
-    sinks: Sinks = field(default_factory=Sinks)
-    profiles: ProfileBook = PROCESS_PROFILES
-    budget: RetryBudget = PROCESS_BUDGET
-    unsigned: UnsignedThinking = PROCESS_UNSIGNED
-
-
-@dataclass(frozen=True, slots=True)
 class RunSpec:
     """One run. `body` is the request as the caller wrote it, None when it was too large to keep.
 
@@ -72,3 +61,22 @@ class RunSpec:
     def owned(self, epoch: int) -> RunSpec:
         """The same run under its next owner."""
         return replace(self, epoch=epoch)
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """What runs share. `store` says whether checkpoints are put at all; the runner holds the store itself."""
+
+    clock: Clock
+    sinks: Sinks = field(default_factory=Sinks)
+    profiles: ProfileBook = PROCESS_PROFILES
+    budget: RetryBudget = PROCESS_BUDGET
+    unsigned: UnsignedThinking = PROCESS_UNSIGNED
+
+    def repaired(self, spec: RunSpec) -> bytes | None:
+        """The request without thinking that a cut left unsigned; None when there is none, or it is not
+        wanted.
+        """
+        if spec.body is None or spec.dialect != "anthropic" or not spec.policy.repair_history:
+            return None
+        return self.unsigned.cleaned(spec.body)

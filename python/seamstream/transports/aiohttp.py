@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from typing import Final
 
 import aiohttp
-from aiohttp import ClientRequest, ClientResponse, ClientSession, ClientTimeout
+from aiohttp import ClientRequest, ClientResponse, ClientSession, ClientTimeout, StreamReader
 from yarl import URL
 
 from ..clock import Clock
@@ -100,6 +100,8 @@ class AiohttpUpstream:
             return Opened(response.status, headers, False, await self._peek(response, effect.attempt))
         if is_compressed(response) and not self._decompresses:
             return Opened(response.status, headers, False, unreadable="the response is compressed")
+        if type(response.content) is not StreamReader:  # aiohttp has one empty body for all
+            return Opened(response.status, headers, False, unreadable="the response has no body")
         self._watch(response)
         return Opened(response.status, headers, True)
 
@@ -200,7 +202,7 @@ class Resender:
             await request.update_body(_payload(effect.body, self._body))
             request.headers.update(effect.headers)
         response = await self._handler(request)
-        internals.forget_response(request)
+        request.response = None  # a request that may be sent again must not keep its response alive
         return response
 
 

@@ -332,11 +332,6 @@ def wake_reader(response: ClientResponse) -> None:
         content.set_exception(ClientPayloadError("the connection was closed in the middle of the body"))
 
 
-def forget_response(request: ClientRequest) -> None:
-    """A request that is sent again must not keep its first response alive."""
-    request.response = None
-
-
 def end_of_body(error: BaseException | None, protocol: Any) -> BodyEnd:
     """How a body ended. What a reader is raised says little; the protocol knows what happened."""
     reason = protocol.exception() if protocol is not None else None
