@@ -6,8 +6,8 @@ One source for httpx2 and httpx; which one it is, is told from the class of the 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from types import TracebackType
 from dataclasses import replace
+from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from .clock import BlockingClock, Clock, SystemClock
