@@ -40,6 +40,7 @@ from .types import (
     Usage,
     UsageUpdate,
 )
+from .wrap import wrap
 
 __all__ = [
     "AttemptRecord",
@@ -82,4 +83,5 @@ __all__ = [
     "UsageUpdate",
     "capture",
     "stream",
+    "wrap",
 ]

@@ -27,6 +27,12 @@ class Clock(Protocol):
     def call_later(self, seconds: float, callback: Callable[[], None]) -> TimerHandle: ...
 
 
+class BlockingClock(Clock, Protocol):
+    """A clock for code without an event loop."""
+
+    def block(self, seconds: float) -> None: ...
+
+
 class SystemClock:
     """The machine's clocks and asyncio's timers of the running loop."""
 
@@ -46,6 +52,10 @@ class SystemClock:
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
+
+    def block(self, seconds: float) -> None:
+        """Sleep, and this thread with it."""
+        time.sleep(seconds)
 
     def call_later(self, seconds: float, callback: Callable[[], None]) -> TimerHandle:
         return asyncio.get_running_loop().call_later(seconds, callback)

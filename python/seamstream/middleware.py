@@ -5,27 +5,24 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Final, Literal
+from typing import Final
 
 import aiohttp
 from aiohttp import ClientRequest, ClientResponse, ServerTimeoutError
 
-from .capture import collectors
 from .clock import Clock, SystemClock
-from .driver import Driver, RunSpec, Services
+from .driver import Driver, RunSpec
 from .driver.observing import Observer
-from .driver.spec import PROCESS_PROFILES
 from .effects import Fail, Open, OpenFailed, Read, Relay
-from .environment import apply_environment
-from .observe.hooks import Notice, Sink, Sinks
+from .observe.hooks import Sink
 from .observe_tap import ObservingTap
-from .recognise import asks_for_stream, choices_asked, dialect_of, idempotency_of
+from .recognise import dialect_of
 from .recovery.continuation.profiles import Profile, ProfileBook
-from .recovery.continuation.request import Dialect
 from .recovery.policy import RecoveryPolicy
 from .runner import AsyncRunner
 from .saver import CheckpointSaver
 from .stores.checkpoints import StreamCheckpointStore
+from .surface import LENGTH_HEADERS, RUN_ID_HEADER, SHOULD_RETRY_HEADER, Asked, Surface, TransportErrors
 from .tap import Tap
 from .transports import aiohttp_internals as internals
 from .transports.aiohttp import (
@@ -38,10 +35,8 @@ from .transports.aiohttp import (
 )
 from .transports.aiohttp_self_test import problem
 
-RUN_ID_HEADER: Final = "x-seamstream-run-id"
 _LOG: Final = logging.getLogger("seamstream")
-_LENGTH_HEADERS: Final = frozenset({"content-length", "content-encoding"})
-_SHOULD_RETRY: Final = "x-should-retry"
+_ERRORS: Final = TransportErrors(AiohttpStreamCutError, AiohttpFrameTooLarge, ServerTimeoutError)
 
 
 class RecoveryMiddleware:
@@ -60,11 +55,11 @@ class RecoveryMiddleware:
         clock: Clock | None = None,
         profiles: ProfileBook | Iterable[Profile] | None = None,
     ) -> None:
-        self._policy = apply_environment(policy or RecoveryPolicy())
         self._store = store
-        book = profiles if isinstance(profiles, ProfileBook) else ProfileBook(profiles) if profiles else None
-        self._services = Services(clock or SystemClock(), Sinks(sinks), book or PROCESS_PROFILES)
-        self._distrusted: set[str] = set()
+        self._surface = Surface(
+            policy, stores=store is not None, sinks=sinks, clock=clock or SystemClock(), profiles=profiles
+        )
+        self._services = self._surface.services
         if problem is not None:
             _LOG.warning(
                 "streams pass without recovery, aiohttp %s is unknown: %s", aiohttp.__version__, problem
@@ -74,10 +69,12 @@ class RecoveryMiddleware:
         dialect = dialect_of(request.method, request.url.path, request.headers)
         if dialect is None or problem is not None or bypass.get():
             return await handler(request)
-        mode = self._policy.effective_mode(self._services.clock.random())
+        mode = self._surface.mode()
         if mode == "off":
             return await handler(request)
-        spec = self._spec(request, dialect, mode, await self._retained_body(request))
+        body = await self._retained_body(request)
+        target, host = str(request.url.origin()), request.url.host or ""
+        spec = self._surface.spec(Asked(dialect, target, host, request.headers, body), mode, _ERRORS)
         if spec.wants_stream:
             request.headers["Accept-Encoding"] = "identity"
         if spec.mode == "observe":
@@ -89,7 +86,7 @@ class RecoveryMiddleware:
         body = request.body
         if not isinstance(body, aiohttp.Payload):
             return body
-        if body.size is None or body.size > self._policy.max_retained_request_bytes:
+        if body.size is None or body.size > self._surface.policy.max_retained_request_bytes:
             return None
         return await body.as_bytes()
 
@@ -100,47 +97,6 @@ class RecoveryMiddleware:
             return spec
         await request.update_body(cleaned)
         return replace(spec, body=cleaned)
-
-    def _spec(
-        self,
-        request: ClientRequest,
-        dialect: Dialect,
-        mode: Literal["observe", "recover"],
-        body: bytes | None,
-    ) -> RunSpec:
-        target = str(request.url.origin())
-        run_id = self._services.clock.uuid()
-        watched = body is None or self._is_distrusted(target, run_id)
-        return RunSpec(
-            run_id=run_id,
-            dialect=dialect,
-            target=target,
-            host=request.url.host or "",
-            reader="bytes",
-            policy=self._policy,
-            mode="observe" if watched else mode,
-            body=body,
-            wants_stream=body is None or asks_for_stream(body),
-            choices=choices_asked(dialect, body),
-            idempotency=idempotency_of(request.headers),
-            checkpoint_key=run_id if self._store is not None else None,
-            cut_error=AiohttpStreamCutError,
-            frame_error=AiohttpFrameTooLarge,
-            timeout_error=ServerTimeoutError,
-            collectors=collectors(),
-        )
-
-    def _is_distrusted(self, target: str, run_id: str) -> bool:
-        """A target whose streams break all the time, though nothing visibly broke, is only observed."""
-        clock = self._services.clock
-        why = self._services.budget.target(target).distrust(clock.monotonic())
-        if why is None:
-            self._distrusted.discard(target)
-            return False
-        if target not in self._distrusted:
-            self._distrusted.add(target)
-            self._services.sinks.record(Notice("target_distrusted", clock.wall(), target, run_id, why))
-        return True
 
     async def _recover(self, spec: RunSpec, request: ClientRequest, handler: Handler) -> ClientResponse:
         upstream = AiohttpUpstream(Resender(request, handler, spec.body), self._services.clock)
@@ -156,12 +112,12 @@ class RecoveryMiddleware:
             raise effect.error
         response = upstream.hand_over()
         if isinstance(effect, Read):
-            internals.set_headers(response, _LENGTH_HEADERS, {RUN_ID_HEADER: spec.run_id})
+            internals.set_headers(response, LENGTH_HEADERS, {RUN_ID_HEADER: spec.run_id})
             Tap(response, runner)
             return response
         runner.cancel()
         if isinstance(effect, Relay) and effect.stop_retrying:
-            internals.set_headers(response, frozenset({_SHOULD_RETRY}), {_SHOULD_RETRY: "false"})
+            internals.set_headers(response, frozenset({SHOULD_RETRY_HEADER}), {SHOULD_RETRY_HEADER: "false"})
         return response
 
     async def _observe(self, spec: RunSpec, request: ClientRequest, handler: Handler) -> ClientResponse:

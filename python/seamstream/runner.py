@@ -9,7 +9,8 @@ from typing import Protocol
 
 from .alarm import Alarm
 from .driver import Driver
-from .driver.timers import NEVER
+from .driver.attempting import warn
+from .driver.timers import NEVER, Due
 from .effects import (
     DONE,
     LOOKED,
@@ -70,7 +71,7 @@ class AsyncRunner:
         self._reading = False
         self._opening: asyncio.Task[Opened | OpenFailed] | None = None
         self._interrupter = Interrupter[object]()
-        self._alarm = Alarm(driver.clock, driver.intake, self._interrupter.fire)
+        self._alarm = Alarm(driver.clock, driver.intake, self._timer_due)
 
     async def carry_on(self, effect: Effect) -> None:
         """Perform an effect that came up while somebody else ran the generator."""
@@ -113,6 +114,23 @@ class AsyncRunner:
             self._opening.cancel()
         self.upstream.abandon()
         self.steps.close()
+
+    def _timer_due(self) -> None:
+        """End the wait, unless what is due needs no reader: the read of some transports cannot be taken up
+        again.
+        """
+        driver = self.driver
+        now = driver.clock.monotonic()
+        while (due := driver.timers.due(now, driver.intake.phase)) is not None:
+            if due is Due.WARN:
+                warn(driver)
+            elif due is Due.CHECKPOINT and driver.spec.policy.on_store_error != "fail":
+                driver.timers.checkpoint_at = now
+                self.store_soon(Put())
+            else:
+                self._interrupter.fire()
+                return
+        self._alarm.arm()
 
     async def _read(self) -> Emit | None:
         """Take one chunk past the generator, or a result for it (then `_reading` is over)."""

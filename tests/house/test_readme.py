@@ -97,6 +97,21 @@ async def test_an_sdk_reads_through_it(
     assert "".join(said) == SAID
 
 
+async def test_a_wrapped_sdk_and_an_httpx_client_read_it_whole(
+    provider: FaultServer, names: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "none")
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", provider.url)
+    await run_block(block_with("seamstream.wrap("), provider.url, names)
+    asked = {name: value for name, value in REQUEST.items() if name != "stream"} | {"model": "any"}
+    async with names["client"] as client, client.messages.stream(**asked) as stream:
+        assert await stream.get_final_text() == SAID
+    async with names["http"] as client:
+        response = await client.post(f"{provider.url}/v1/messages", json=REQUEST)
+    assert text_in(response.text) == SAID
+    assert len(provider.requests) == 3
+
+
 async def test_a_profile_makes_a_chat_server_be_asked_by_prefill(
     provider: FaultServer, names: dict[str, Any]
 ) -> None:
@@ -129,7 +144,7 @@ async def test_typed_events_tell_the_text_and_the_seam(
 
 
 def test_every_python_block_is_run_above() -> None:
-    assert len(blocks("python")) == 5
+    assert len(blocks("python")) == 6
 
 
 def test_every_command_is_a_target() -> None:

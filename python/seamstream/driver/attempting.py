@@ -149,8 +149,13 @@ def minor(run: Parts, due: Due | None, now: float) -> Steps:
     elif due is Due.CHECKPOINT:
         yield from run.put_checkpoint()
     elif due is Due.WARN:
-        run.timers.warned()
-        run.history.notice("stall_warning", f"no progress for {run.spec.policy.stall_warn_s:g} s")
+        warn(run)
+
+
+def warn(run: Parts) -> None:
+    """Tell of a silence."""
+    run.timers.warned()
+    run.history.notice("stall_warning", f"no progress for {run.spec.policy.stall_warn_s:g} s")
 
 
 def setback_of(run: Parts, flags: int, result: Result) -> Setback | None:

@@ -11,7 +11,7 @@ from ..errors import RECOVERY_OFF
 from ..recovery.causes import BodyEnd, cause_of_end
 from ..recovery.classify import classify_http, network_failure
 from ..types import Plan
-from .attempting import setback_of
+from .attempting import setback_of, warn
 from .deciding import GiveUp, Setback
 from .guard import WHOLE
 from .parts import Parts
@@ -65,8 +65,7 @@ class Observer(Parts):
             self.guard.act(lambda splice: splice.expire())
             self.intake.settle_hold(now)
         elif due is Due.WARN:
-            self.timers.warned()
-            self.history.notice("stall_warning", f"no progress for {self.spec.policy.stall_warn_s:g} s")
+            warn(self)
         elif due is Due.KEEPALIVE:
             self.timers.emitted(now)
         if self.intake.flags & WHOLE and not self.over:

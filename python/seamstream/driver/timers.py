@@ -125,6 +125,13 @@ class Timers:
         self.emitted_at += gone
         self.give_up_at += gone
 
+    @property
+    def undisturbed(self) -> bool:
+        """Until something arrives, nothing that changes what the reader gets can become due but the attempt's
+        end.
+        """
+        return self.hold is None and not self.reconnecting
+
     def due(self, now: float, phase: Phase) -> Due | None:
         """The most pressing thing that is due, None if nothing is."""
         if self.paused_at is not None:

@@ -59,6 +59,10 @@ class FakeClock:
         finally:
             timer.cancel()
 
+    def block(self, seconds: float) -> None:
+        """A wait of code without an event loop: time moves by itself."""
+        self.tick(seconds)
+
     @property
     def pending(self) -> tuple[float, ...]:
         """Seconds from now to each timer that is set, soonest first."""

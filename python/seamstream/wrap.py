@@ -1,0 +1,66 @@
+"""`seamstream.wrap(client)`: the same SDK client, whose answers come whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final, TypeVar
+
+from .clock import BlockingClock
+from .errors import ConfigurationError
+from .httpx import RecoveryTransport, SyncRecoveryTransport
+from .observe.hooks import Sink
+from .recovery.continuation.profiles import Profile, ProfileBook
+from .recovery.policy import RecoveryPolicy
+from .stores.checkpoints import StreamCheckpointStore
+from .transports.httpx_module import module_of
+from .transports.sdk_internals import http_client_of, transport_of, with_transports
+
+C = TypeVar("C")
+
+_OVER_AIOHTTP: Final = (
+    "this client speaks through aiohttp, so give its session the middleware instead of wrapping it: "
+    "http_client=DefaultAioHttpClient(transport=AiohttpTransport(client=lambda: aiohttp.ClientSession("
+    "middlewares=(seamstream.RecoveryMiddleware(policy),)))), max_retries=0"
+)
+
+
+def wrap(
+    client: C,
+    policy: RecoveryPolicy | None = None,
+    *,
+    store: StreamCheckpointStore | None = None,
+    sinks: Iterable[Sink] = (),
+    clock: BlockingClock | None = None,
+    profiles: ProfileBook | Iterable[Profile] | None = None,
+) -> C:
+    """A client like `client` (of openai or anthropic, async or sync) over a recovering transport.
+
+    The client that is passed in stays as it is, and both share their connections. The SDK's own retries are
+    off in the new one, because there is one budget for all of them. `store` is for async clients.
+    """
+    http_client = http_client_of(client)
+    _check(transport_of(http_client))
+    if isinstance(http_client, module_of(http_client).library.AsyncClient):
+        recovering = with_transports(
+            http_client,
+            lambda inner: RecoveryTransport(
+                inner, policy, store=store, sinks=sinks, clock=clock, profiles=profiles
+            ),
+        )
+    elif store is not None:
+        raise ConfigurationError("a checkpoint store needs an async client")
+    else:
+        recovering = with_transports(
+            http_client,
+            lambda inner: SyncRecoveryTransport(inner, policy, sinks=sinks, clock=clock, profiles=profiles),
+        )
+    same: Any = client
+    wrapped: C = same.with_options(http_client=recovering, max_retries=0)
+    return wrapped
+
+
+def _check(transport: Any) -> None:
+    if isinstance(transport, RecoveryTransport | SyncRecoveryTransport):
+        raise ConfigurationError("this client is wrapped already")
+    if any(kind.__name__ == "AiohttpTransport" for kind in type(transport).__mro__):
+        raise ConfigurationError(_OVER_AIOHTTP)
