@@ -107,7 +107,7 @@ def state_of(dialect: Dialect, data: bytes) -> CutState:
     for text in events_of(data):
         if text == "[DONE]":
             continue
-        event = json.loads(text)
+        event = _parsed(text)
         if event.get("error"):
             state.error = str(event["error"])
         elif dialect == "openai-chat":
@@ -115,6 +115,12 @@ def state_of(dialect: Dialect, data: bytes) -> CutState:
         else:
             _read_anthropic(state, blocks, event)
     return state
+
+
+@lru_cache(maxsize=4096)
+def _parsed(text: str) -> dict[str, Any]:
+    """The cuts of one stream hold the same events again and again."""
+    return dict(json.loads(text))
 
 
 def _read_chat(state: CutState, event: dict[str, Any]) -> None:
