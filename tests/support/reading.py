@@ -10,7 +10,7 @@ from openai.lib.streaming.chat import ChatCompletionStreamState
 from tests.support.cut_state import Call, whole_arguments
 
 DERIVED = ("text", "input_json", "citation", "thinking", "signature")
-"""Events that anthropic's helper adds to those of the wire."""
+"""Events that anthropic's `.stream()` adds to those of the wire."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class ChatFold:
 
     def add(self, chunk: Any) -> None:
         if getattr(chunk, "object", None) == "":
-            return  # the stream helper skips Azure's annotation chunks in the same way
+            return  # `.stream()` skips Azure's annotation chunks in the same way
         self._kinds += [event.type for event in self._state.handle_chunk(chunk) if event.type != "chunk"]
         if chunk.id and chunk.id not in self._ids:
             self._ids.append(chunk.id)
@@ -65,7 +65,7 @@ class ChatFold:
 
 
 class MessageFold:
-    """Takes the events of anthropic's stream helper, whose accumulator also makes the message."""
+    """Takes the events of anthropic's `.stream()`, whose accumulator also makes the message."""
 
     def __init__(self) -> None:
         self._kinds: list[str] = []
