@@ -89,9 +89,8 @@ def stream(
         collectors=collectors(),
     )
     cleaned = services.repaired(spec) if recovers else None
-    spec = spec if cleaned is None else replace(spec, body=cleaned)
     sender = SessionSender(session, url, cleaned or body, headers or {}, connect_s=policy.connect_s)
-    return Run(spec, services, sender, store, decompresses=session.auto_decompress)
+    return Run(replace(spec, body=cleaned or body), services, sender, store, decompresses=session.auto_decompress)
 
 
 class Run:

@@ -140,6 +140,7 @@ async def test_a_stall_ends_after_its_limit_however_many_pings_come(
         await until(lambda: clock.pending or reading.done())
         while not reading.done():
             await clock.advance(0.5)
+            await turns_of_the_loop()
         await reading
     assert differences(expected, read_turn(dialect, b"".join(chunks))) == []
     assert scene.runs[0].causes == ("IdleStall",)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import aiohttp
@@ -217,7 +218,9 @@ async def test_several_choices_are_waited_for(asker: Asker) -> None:
     assert scene.runs[0].kind == "complete"
 
 
-async def test_a_stream_without_a_body_passes(asker: Asker) -> None:
+async def test_a_stream_without_a_body_ends_at_once(asker: Asker) -> None:
+    """aiohttp's C parser gives a stream that ends at once, which is cut; the other one gives none to tap."""
+
     async def empty(request: web.Request) -> web.Response:
         await request.read()
         return web.Response(body=b"", content_type="text/event-stream")
@@ -228,13 +231,15 @@ async def test_a_stream_without_a_body_passes(asker: Asker) -> None:
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1/messages"
-    async with asker.scene(dialect="anthropic") as scene:
-        for _ in range(2):
-            async with scene.session.post(url, json=QUESTION) as response:
+    async with asker.scene(dialect="anthropic", policy=AT_ONCE) as scene:
+        async with scene.session.post(url, json=QUESTION) as response:
+            tapped = type(response.content) is not aiohttp.streams.EmptyStreamReader
+            with pytest.raises(aiohttp.ClientPayloadError) if tapped else contextlib.nullcontext():
                 assert await response.read() == b""
         await runner.cleanup()
         assert (await scene.turn()).ended
-    assert scene.runs[0].degraded == "the response has no body"
+    ends = ("failed", None) if tapped else ("complete", "the response has no body")
+    assert (scene.runs[0].kind, scene.runs[0].degraded) == ends
 
 
 async def test_a_redirect_is_followed_as_ever(asker: Asker) -> None:

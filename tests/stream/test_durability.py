@@ -20,6 +20,7 @@ from seamstream import (
     ToolCallReady,
 )
 from seamstream.testing import Delivery, FakeClock, Fault
+from tests.middleware.asking import turns_of_the_loop
 from tests.stream.conftest import QUESTION, TEXT
 
 AT_ONCE = RecoveryPolicy(backoff=BackoffPolicy(first_s=0.0, max_s=0.0))
@@ -117,6 +118,7 @@ async def test_it_is_put_by_time_and_when_a_call_is_whole(place: Any) -> None:
         reading = asyncio.ensure_future(here.events(store=store, clock=clock, policy=often))
         while not reading.done():
             await clock.advance(0.5)
+            await turns_of_the_loop()  # sockets need no time of that clock, but some of ours
     assert len(store.puts) > 1
     orders = [put.order for put in store.puts]
     assert orders == sorted(orders)

@@ -31,6 +31,7 @@ from seamstream import (
 )
 from seamstream.testing import DeterministicModel, FakeClock, Fault
 from seamstream.types import Event
+from tests.middleware.asking import until
 from tests.stream.conftest import TEXT
 
 AT_ONCE = RecoveryPolicy(backoff=BackoffPolicy(first_s=0.0, max_s=0.0))
@@ -175,10 +176,9 @@ async def test_the_session_s_own_total_timeout_does_not_rule(place: Any) -> None
     ):
         events = [await anext(run) for _ in range(4)]
         task = asyncio.ensure_future(_rest(run))
-        while len(here.requests) < 2:
-            await clock.advance(10.0)
-        while not task.done():
-            await clock.advance(0.1)
+        await clock.advance(AT_ONCE.idle_s + 1)
+        await until(lambda: len(here.requests) == 2)
+        await until(task.done)
         events += await task
     assert said(events) == TEXT
     assert run.turn.outcome.causes == ("IdleStall",)
