@@ -88,9 +88,9 @@ def stream(
         timeout_error=ServerTimeoutError,
         collectors=collectors(),
     )
-    cleaned = services.repaired(spec) if recovers else None
-    sender = SessionSender(session, url, cleaned or body, headers or {}, connect_s=policy.connect_s)
-    return Run(replace(spec, body=cleaned or body), services, sender, store, decompresses=session.auto_decompress)
+    body = (services.repaired(spec) if recovers else None) or body
+    sender = SessionSender(session, url, body, headers or {}, connect_s=policy.connect_s)
+    return Run(replace(spec, body=body), services, sender, store, decompresses=session.auto_decompress)
 
 
 class Run:
