@@ -135,10 +135,11 @@ pub enum Delta<'a> {
         key: Key,
         text: Cow<'a, str>,
     },
-    /// A delta of a kind that is only passed on.
+    /// An event or delta that is only passed on; the last one of a part closes it.
     Raw {
         key: Key,
         raw: &'a [u8],
+        closes: bool,
     },
     Close {
         key: Key,

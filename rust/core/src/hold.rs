@@ -35,6 +35,7 @@ struct HeldEvent {
     bytes: usize,
     effects: Vec<Effect>,
     silent: bool,
+    mark: u64,
 }
 
 /// The queue of held events of one run.
@@ -83,6 +84,11 @@ impl Hold {
 
     pub fn is_empty(&self) -> bool {
         self.events.is_empty()
+    }
+
+    /// The dialect's mark of the first held event.
+    pub fn first_mark(&self) -> Option<u64> {
+        self.events.front().map(|event| event.mark)
     }
 
     /// Raw bytes that are held.
@@ -214,9 +220,9 @@ impl Hold {
     }
 
     /// Queues the noted event.
-    pub fn push(&mut self, bytes: &[u8], effects: Vec<Effect>, silent: bool) {
+    pub fn push(&mut self, bytes: &[u8], effects: Vec<Effect>, silent: bool, mark: u64) {
         self.bytes.extend_from_slice(bytes);
-        self.events.push_back(HeldEvent { bytes: bytes.len(), effects, silent });
+        self.events.push_back(HeldEvent { bytes: bytes.len(), effects, silent, mark });
         self.sequence += 1;
     }
 
@@ -268,7 +274,7 @@ impl Hold {
                     Change::Text { from, .. } => shown.bytes = shown.bytes.min(from),
                     Change::Replaced => shown.bytes = 0,
                     Change::Signature { from, .. } => shown.signature = shown.signature.min(from),
-                    Change::Closed => shown.closed = false,
+                    Change::Closed | Change::ClosedAsIs => shown.closed = false,
                 }
             }
         }

@@ -97,6 +97,8 @@ pub enum Change {
         to: usize,
     },
     Closed,
+    /// Closed by an event that is passed on as it is.
+    ClosedAsIs,
 }
 
 /// A limit was passed; recovery is off for the run.
@@ -301,6 +303,14 @@ impl Turn {
     fn close(&mut self, key: Key, effects: &mut Vec<Effect>) {
         if let Some(part) = self.find(key) {
             self.close_part(part, effects);
+        }
+    }
+
+    /// Closes a part whose closing is passed on as it is.
+    pub fn close_as_is(&mut self, key: Key, effects: &mut Vec<Effect>) {
+        if let Some(part) = self.find(key) {
+            self.parts[part].closed = true;
+            effects.push(Effect { part, change: Change::ClosedAsIs });
         }
     }
 

@@ -3,9 +3,12 @@
 mod anthropic;
 mod chat;
 mod chat_calls;
+mod responses;
+mod responses_write;
 
 pub use anthropic::Anthropic;
 pub use chat::Chat;
+pub use responses::Responses;
 
 use crate::delta::{Delta, PartKind, Stop};
 use crate::frame::{Frame, Framing};
@@ -18,8 +21,17 @@ pub trait Dialect: Send + Sync {
     /// Reads one frame that is not silent.
     fn read<'a>(&mut self, frame: &'a Frame<'_>, deltas: &mut Vec<Delta<'a>>);
 
-    /// A new attempt begins.
-    fn next_attempt(&mut self);
+    /// A new attempt begins; `rewriting` when the reader has seen something of the last one.
+    fn next_attempt(&mut self, rewriting: bool);
+
+    /// Where the dialect numbers its events: the number of the next one on the reader's wire.
+    fn mark(&self) -> u64 {
+        0
+    }
+
+    /// After a cut only what has left counts: `mark` is that of the first event that did not, `next_index` the number
+    /// of the next part.
+    fn settle(&mut self, _mark: Option<u64>, _next_index: u32) {}
 
     /// True for parts that have a number of their own on the wire.
     fn numbers(&self, kind: PartKind) -> bool;
@@ -46,6 +58,7 @@ pub trait Dialect: Send + Sync {
 pub fn by_name(name: &str) -> Option<Box<dyn Dialect>> {
     match name {
         "openai-chat" => Some(Box::new(Chat::default())),
+        "openai-responses" => Some(Box::new(Responses::default())),
         "anthropic" => Some(Box::new(Anthropic)),
         _ => None,
     }

@@ -56,6 +56,7 @@ impl Splice {
             }
         }
         self.next_index = self.settled_index;
+        self.dialect.settle(self.hold.first_mark(), self.settled_index);
     }
 
     fn take_pending_frame(&mut self, out: &mut Vec<u8>) {
@@ -97,7 +98,7 @@ impl Splice {
         self.effects.clear();
         if self.turn.text(self.seam_key, self.seam_kind, text, &mut self.effects).is_ok() {
             let effects = self.effects.clone();
-            self.hold.push(b"", effects, true);
+            self.hold.push(b"", effects, true, self.dialect.mark());
             self.note_events();
         }
     }
@@ -119,7 +120,7 @@ impl Splice {
             Plan::Continue | Plan::Truncate => self.go_on(resume, &mut out),
         }
         self.framing.reset();
-        self.dialect.next_attempt();
+        self.dialect.next_attempt(self.rewriting);
         self.turn.next_attempt();
         out
     }
