@@ -117,6 +117,8 @@ class Opened(Result):
     stream: bool
     """A success status and an event stream that can be read as it is."""
     body: bytes = b""
+    unreadable: str | None = None
+    """Why an event stream cannot be read as it is (then `stream` is False)."""
 
 
 @dataclass(frozen=True, slots=True)

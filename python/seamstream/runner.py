@@ -49,10 +49,13 @@ class Upstream(Protocol):
 
 
 class Saver(Protocol):
-    """Where checkpoints go."""
+    """Where a run's checkpoints go. What is done "soon" must not hold up the stream."""
 
-    async def put(self, driver: Driver) -> None: ...
-    async def forget(self) -> None: ...
+    def put_soon(self, driver: Driver) -> None: ...
+    def forget_soon(self) -> None: ...
+    def cancel(self) -> None: ...
+    async def flush(self) -> None:
+        """Wait until the store has what it was given; raises only if the policy wants that."""
 
 
 class AsyncRunner:
@@ -62,7 +65,7 @@ class AsyncRunner:
         self.driver = driver
         self.upstream = upstream
         self.steps = driver.steps()
-        self._saver = saver
+        self.saver = saver
         self._result: Result | None = None
         self._reading = False
         self._opening: asyncio.Task[Opened | OpenFailed] | None = None
@@ -94,6 +97,15 @@ class AsyncRunner:
             else:
                 self._result = await self._perform(effect)
 
+    def store_soon(self, effect: Put | Forget) -> None:
+        """Hand a checkpoint, or its end, to the store."""
+        if self.saver is None:
+            return
+        if isinstance(effect, Put):
+            self.saver.put_soon(self.driver)
+        else:
+            self.saver.forget_soon()
+
     def cancel(self) -> None:
         """The reader has left: drop everything at once."""
         self._alarm.stop()
@@ -101,6 +113,8 @@ class AsyncRunner:
             self._opening.cancel()
         self.upstream.abandon()
         self.steps.close()
+        if self.saver is not None:
+            self.saver.cancel()
 
     async def _read(self) -> Emit | None:
         """Take one chunk past the generator, or a result for it (then `_reading` is over)."""
@@ -127,10 +141,10 @@ class AsyncRunner:
             await self.driver.clock.sleep(effect.seconds)
         elif isinstance(effect, Close):
             await self._close(reuse=effect.reuse)
-        elif self._saver is not None and isinstance(effect, Put):
-            await self._saver.put(self.driver)
-        elif self._saver is not None and isinstance(effect, Forget):
-            await self._saver.forget()
+        elif isinstance(effect, Put | Forget):
+            self.store_soon(effect)
+            if self.saver is not None and self.driver.spec.policy.on_store_error == "fail":
+                await self.saver.flush()
         return DONE
 
     async def _open(self, effect: Open | StillOpening) -> Result:

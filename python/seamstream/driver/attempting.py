@@ -8,7 +8,7 @@ from ..effects import READ, TIMED_OUT, Broke, Close, Effect, Open, Opened, OpenF
 from ..recovery.causes import BodyEnd, cause_of_end, cause_of_error
 from ..recovery.classify import classify_http, classify_in_band, network_failure
 from ..types import InBandError, MalformedFrame, Plan
-from .closing import succeed
+from .closing import pass_unread, succeed
 from .deciding import Request, Setback
 from .exceptions import FRAME_TOO_LARGE
 from .guard import DEGRADED, MUST_END, SEAM_REFUSED, WHOLE
@@ -27,6 +27,9 @@ def attempt(run: Parts, request: Request) -> Generator[Effect, Result, Setback |
         failure = network_failure(str(opened.error), retryable=opened.retryable)
         return Setback(None, failure, opened.error)
     run.history.answered(opened.status, opened.headers)
+    if opened.unreadable is not None and not run.history.streamed:
+        yield from pass_unread(run, opened.unreadable)
+        return None
     if not opened.stream:
         failure = classify_http(opened.status, opened.headers, opened.body, now=run.clock.wall())
         return Setback(None, failure, opened=opened)
@@ -95,7 +98,7 @@ def _stream(run: Parts) -> Generator[Effect, Result, Setback | None]:
         if flags & WHOLE:
             yield from succeed(run, b"", salvaged=None, reuse=not isinstance(result, Broke))
             return None
-        setback = setback or _setback(run, flags, result)
+        setback = setback or setback_of(run, flags, result)
         if setback is not None:
             return setback
 
@@ -124,7 +127,7 @@ def minor(run: Parts, due: Due | None, now: float) -> Steps:
         run.history.notice("stall_warning", f"no progress for {run.spec.policy.stall_warn_s:g} s")
 
 
-def _setback(run: Parts, flags: int, result: Result) -> Setback | None:
+def setback_of(run: Parts, flags: int, result: Result) -> Setback | None:
     if flags & DEGRADED:
         _note_degraded(run)
     if flags & MUST_END:

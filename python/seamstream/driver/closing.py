@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..effects import FINISH, Close, Effect, Fail, Relay
+from ..effects import FINISH, Close, Effect, Fail, Forget, Relay
 from ..errors import RECOVERY_OFF, SEAM_REFUSED
 from ..types import Plan
 from .deciding import Ask, GiveUp, Setback, Whole
@@ -33,7 +33,17 @@ def succeed(run: Parts, data: bytes, *, salvaged: str | None, reuse: bool) -> St
     degraded = run.guard.degraded
     run.turn = run.history.succeeded(run.snapshot, run.core_facts(), degraded=degraded, salvaged=salvaged)
     yield FINISH
+    if run.spec.reader == "bytes" and run.spec.checkpoint_key is not None:
+        yield Forget()  # a typed reader says itself when the turn is safe with it
     yield Close(reuse=reuse)
+
+
+def pass_unread(run: Parts, why: str) -> Steps:
+    """The answer is a stream that cannot be read here: the reader gets it as it is."""
+    run.guard.degraded = why
+    run.history.began_streaming(restart=False, text_before=0)
+    run.turn = run.history.succeeded(None, run.core_facts(), degraded=why, salvaged=None)
+    yield Relay()
 
 
 def end_degraded(run: Parts, setback: Setback) -> Steps:
@@ -55,6 +65,7 @@ def give_up(run: Parts, setback: Setback, step: GiveUp) -> Steps:
     if not run.history.streamed:
         yield _without_stream(run, setback)
         return
+    yield Close()
     data = run.guard.act(lambda splice: splice.fail(step.code, step.why))
     yield from run.give(data)
     if setback.too_large and run.snapshot is not None:

@@ -18,9 +18,9 @@ def recover(run: Parts, setback: Setback, last: Request) -> Generator[Effect, Re
     run.release_slot()
     if run.history.streaming:
         yield from _end_stream(run, setback)
-    elif not run.history.streamed and not run.spec.wants_stream:
+        yield Close()
+    elif not run.history.streamed and _is_none_of_ours(run, setback):
         run.history.discard()
-    yield Close()
     if run.guard.degraded is not None and run.history.streaming:
         yield from end_degraded(run, setback)
         return None
@@ -34,6 +34,7 @@ def recover(run: Parts, setback: Setback, last: Request) -> Generator[Effect, Re
         return None
     tell_failure(run, setback, step)
     if isinstance(step, Ask):
+        yield Close()
         step = (yield from _pay(run, step)) or step
     if isinstance(step, GiveUp):
         yield from give_up(run, setback, step)
@@ -42,6 +43,12 @@ def recover(run: Parts, setback: Setback, last: Request) -> Generator[Effect, Re
     run.history.budgeted(plan=plan, strategy=step.request.strategy)
     run.intake.events.cut = (str(run.cut.cause) if run.cut else "", plan or "")
     return step.request
+
+
+def _is_none_of_ours(run: Parts, setback: Setback) -> bool:
+    """No stream was asked for, or the request will be sent to another address."""
+    redirected = setback.opened is not None and 300 <= setback.opened.status < 400
+    return redirected or not run.spec.wants_stream
 
 
 def _end_stream(run: Parts, setback: Setback) -> Steps:

@@ -7,18 +7,16 @@ surface (in-place tap, pump, typed stream, synchronous tests) runs the same code
 
 from __future__ import annotations
 
+from ..stores.checkpoints import StreamCheckpoint
 from .attempting import attempt
+from .checkpointing import make_checkpoint
 from .deciding import Request
 from .parts import Parts, Steps
 from .recovering import recover
-from .spec import RunSpec, Services
 
 
 class Driver(Parts):
     """One run. `steps()` is its generator; `intake` takes chunks; `turn` is there when it is over."""
-
-    def __init__(self, spec: RunSpec, services: Services) -> None:
-        super().__init__(spec, services)
 
     def steps(self) -> Steps:
         """Run. Closing the generator ends the run as cancelled."""
@@ -32,3 +30,7 @@ class Driver(Parts):
             self.release_slot()
             self.target.closed()
             self.record_abort()
+
+    def checkpoint(self) -> StreamCheckpoint | None:
+        """What to store about the run now."""
+        return make_checkpoint(self)

@@ -56,6 +56,8 @@ class RunSpec:
     choices: int = 1
     idempotency: tuple[str, str] | None = None
     checkpoint_key: str | None = None
+    epoch: int = 1
+    """Counts the owners of a run that processes take over from each other."""
     cut_error: type[StreamCutError] = StreamCutError
     frame_error: type[FrameTooLarge] = FrameTooLarge
     timeout_error: type[TimeoutError] = TimeoutError

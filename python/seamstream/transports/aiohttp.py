@@ -69,14 +69,24 @@ def is_compressed(response: ClientResponse) -> bool:
 
 
 class AiohttpUpstream:
-    """The attempts of one run. `send` makes each attempt's request."""
+    """The attempts of one run. `send` makes each attempt's request.
+
+    `describes`: every answer that is no stream is read and described, not only those that decide about a
+    retry. `decompresses`: aiohttp undoes compression, if the server compresses although it is asked not to.
+    """
 
     def __init__(
-        self, send: Callable[[Open], Awaitable[ClientResponse]], clock: Clock, *, read_all: bool
+        self,
+        send: Callable[[Open], Awaitable[ClientResponse]],
+        clock: Clock,
+        *,
+        describes: bool = False,
+        decompresses: bool = False,
     ) -> None:
         self._send = send
         self._clock = clock
-        self._read_all = read_all
+        self._describes = describes
+        self._decompresses = decompresses
         self._unwatch: Callable[[], None] = _nothing
         self._protocol: object = None
         self.response: ClientResponse | None = None
@@ -86,12 +96,13 @@ class AiohttpUpstream:
             response = self.response = await self._send(effect)
         except _FAILURES as error:
             return OpenFailed(error, retryable=not isinstance(error, _HOPELESS) and not _total_timeout(error))
-        stream = is_event_stream(response)
-        body = b"" if stream else await self._peek(response, effect.attempt)
         headers = {name.lower(): value for name, value in response.headers.items()}
-        if stream:
-            self._watch(response)
-        return Opened(response.status, headers, stream, body)
+        if not is_event_stream(response):
+            return Opened(response.status, headers, False, await self._peek(response, effect.attempt))
+        if is_compressed(response) and not self._decompresses:
+            return Opened(response.status, headers, False, unreadable="the response is compressed")
+        self._watch(response)
+        return Opened(response.status, headers, True)
 
     async def read(self) -> bytes | Broke:
         response = self.response
@@ -135,12 +146,12 @@ class AiohttpUpstream:
     def _watch(self, response: ClientResponse) -> None:
         """Wake a read that aiohttp would leave asleep when the connection goes."""
         self._protocol = internals.protocol_of(response)
-        self._unwatch = internals.watch_close(self._protocol, lambda _: internals.wake_reader(response))
+        self._unwatch = internals.watch_close(self._protocol, lambda: internals.wake_reader(response))
 
     async def _peek(self, response: ClientResponse, attempt: int) -> bytes:
         """The beginning of an answer that is no stream, left in place for whoever gets the response."""
         telling = response.status >= 500 or response.status in RETRYABLE_STATUSES
-        if not (telling or self._read_all or attempt > 1):
+        if not (telling or self._describes or attempt > 1):
             return b""
         pieces, _ = await self._read_for(response, ERROR_BODY_S, MAX_ERROR_BODY_BYTES)
         body = b"".join(pieces)

@@ -13,9 +13,7 @@ rest.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import inspect
 from collections.abc import Callable
 from typing import Any, Final, Protocol, cast
 
@@ -55,13 +53,14 @@ class StandIn:
     spares aiohttp's parser an empty run for every read.
     """
 
-    __slots__ = ("_reading_paused", "connected", "failure", "feed", "protocol", "watcher")
+    __slots__ = ("_reading_paused", "failure", "feed", "protocol", "watcher")
+
+    connected = True
 
     def __init__(self, protocol: Any, feed: Callable[[bytes], bytes], watcher: Watcher) -> None:
         self.protocol = protocol
         self.feed = feed
         self.watcher = watcher
-        self.connected = True
         self.failure: BaseException | None = None
         self._reading_paused = bool(protocol is not None and protocol._reading_paused)
 
@@ -79,6 +78,28 @@ class StandIn:
         self._reading_paused = False
         if self.protocol is not None and self.protocol.transport is not None:
             self.protocol.resume_reading()
+        self.watcher.reading_resumed()
+
+
+class ObservingStandIn:
+    """Takes the protocol's place at an observed reader, and changes nothing."""
+
+    __slots__ = ("feed", "protocol", "watcher")
+
+    def __init__(self, protocol: Any, feed: Callable[[bytes], bytes], watcher: Watcher) -> None:
+        self.protocol = protocol
+        self.feed = feed
+        self.watcher = watcher
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.protocol, name)
+
+    def pause_reading(self) -> None:
+        self.protocol.pause_reading()
+        self.watcher.reading_paused()
+
+    def resume_reading(self, *arguments: Any, **named: Any) -> None:
+        self.protocol.resume_reading(*arguments, **named)
         self.watcher.reading_resumed()
 
 
@@ -190,23 +211,34 @@ class Lease:
         self._watcher.connection_left(close=close)
 
 
+def observe_body(response: ClientResponse, feed: Callable[[bytes], bytes], watcher: Watcher) -> None:
+    """Show a body to `feed` as it arrives; bytes that came together with the head first."""
+    reader = response.content
+    ended, error = reader._eof, reader._exception
+    for data in list(reader._buffer):
+        feed(data)
+    if ended:
+        watcher.body_ended()
+    elif error is not None:
+        watcher.body_broke(error)
+    else:
+        reader._protocol = cast("Any", ObservingStandIn(reader._protocol, feed, watcher))
+        reader.__class__ = ObservedReader
+
+
 class TappedBody:
     """The reader's side of a tapped response. Holds the reader strongly and the response not at all."""
 
     __slots__ = ("_reader", "_stand_in", "lease")
 
-    def __init__(
-        self, response: ClientResponse, feed: Callable[[bytes], bytes], watcher: Watcher, *, observe: bool
-    ):
-        reader = response.content
-        protocol = reader._protocol
-        self._reader = reader
+    def __init__(self, response: ClientResponse, feed: Callable[[bytes], bytes], watcher: Watcher) -> None:
+        reader = self._reader = response.content
+        self._stand_in = StandIn(reader._protocol, feed, watcher)
         self.lease = Lease(response._connection, watcher)
         if response._connection is not None:
             response._connection = cast("Any", self.lease)
-        self._stand_in = StandIn(protocol, feed, watcher)
         reader._protocol = cast("Any", self._stand_in)
-        reader.__class__ = ObservedReader if observe else TappedReader
+        reader.__class__ = TappedReader
 
     @property
     def paused(self) -> bool:
@@ -214,19 +246,18 @@ class TappedBody:
 
     @property
     def ended(self) -> bool:
+        """aiohttp has already ended the body."""
         return self._reader._eof
 
     @property
     def error(self) -> BaseException | None:
+        """aiohttp has already failed the body with this."""
         return self._reader._exception
 
-    def received(self) -> bytes:
-        """A copy of the bytes that came together with the response's head."""
-        return b"".join(self._reader._buffer)
-
     def take_received(self) -> bytes:
-        """The same bytes, taken out of the reader, to be transformed and pushed."""
-        reader, data = self._reader, self.received()
+        """The bytes that came together with the response's head, to be transformed and pushed."""
+        reader = self._reader
+        data = b"".join(reader._buffer)[reader._buffer_offset :]
         reader._buffer.clear()
         reader.total_bytes -= reader._size
         reader._size = reader._buffer_offset = 0
@@ -242,7 +273,13 @@ class TappedBody:
         if response._connection is None:
             response._connection = cast("Any", self.lease)
             response._closed = False
-            reader.on_eof(response._response_eof)
+        if response._response_eof not in reader._eof_callbacks:
+            reader._eof_callbacks.append(response._response_eof)
+
+    def resume(self) -> None:
+        """Let the transport read again if what made it pause has been taken out."""
+        if self._reader._size < self._reader._low_water:
+            self._stand_in.resume_reading()
 
     def detach_upstream(self) -> None:
         """Attempt 1 is over: nothing that its parser still says may reach the reader."""
@@ -250,23 +287,23 @@ class TappedBody:
         self._stand_in.protocol = None
 
     def push(self, data: bytes) -> None:
-        _feed_data(self._reader, data, len(data))
+        if data:
+            _feed_data(self._reader, data, len(data))
 
     def end(self) -> None:
+        """End of stream for the reader; what the parser still brings is dropped."""
+        self._stand_in.feed = _discard
         if not self._reader._eof:
             StreamReader.feed_eof(self._reader)
 
     def fail(self, error: BaseException) -> None:
-        """End with an exception; bytes that the caller has not read yet are handed out first."""
+        """End with an exception; bytes that the reader has not got yet are handed out first."""
+        self._stand_in.feed = _discard
         if not self._reader._buffer:
             StreamReader.set_exception(self._reader, error)
             return
         self._stand_in.failure = error
         self._reader.__class__ = FailingReader
-
-    def failed_with(self, error: BaseException) -> None:
-        """Put back the exception that aiohttp wanted to raise, exactly as it would have done."""
-        StreamReader.set_exception(self._reader, error)
 
 
 def put_back(response: ClientResponse, data: bytes) -> None:
@@ -297,7 +334,7 @@ def protocol_of(response: ClientResponse) -> Any:
     return response._connection.protocol if response._connection is not None else None
 
 
-def watch_close(protocol: Any, callback: Callable[[Any], None]) -> Callable[[], None]:
+def watch_close(protocol: Any, callback: Callable[[], None]) -> Callable[[], None]:
     """Call back when the connection is gone; returns what undoes it.
 
     The C parser closes the connection on a malformed chunk, and a closing session closes all of them, without
@@ -306,8 +343,19 @@ def watch_close(protocol: Any, callback: Callable[[Any], None]) -> Callable[[], 
     closed = protocol.closed if protocol is not None else None
     if closed is None:
         return _nothing
-    closed.add_done_callback(callback)
-    return lambda: closed.remove_done_callback(callback)
+
+    def gone(_: Any) -> None:
+        if not closed.cancelled():
+            closed.exception()  # else asyncio complains that nobody has looked at it
+        callback()
+
+    closed.add_done_callback(gone)
+    return lambda: closed.remove_done_callback(gone)
+
+
+def stop_read_timeout(protocol: Any) -> None:
+    """The body has ended after its reader's end, which is when aiohttp stops its read timeout."""
+    protocol._drop_timeout()
 
 
 def wake_reader(response: ClientResponse) -> None:
@@ -339,6 +387,33 @@ def total_timeout_passed(response: ClientResponse) -> bool:
     return bool(getattr(response._timer, "_cancelled", False))
 
 
+def blank_response(reader: StreamReader, connection: Any) -> ClientResponse:
+    """A response without a request, for the self-test."""
+    response = ClientResponse.__new__(ClientResponse)
+    response.content = reader
+    response._connection = connection
+    response._loop = cast("Any", None)
+    return response
+
+
+def missing_names() -> str | None:
+    """What this file uses by name and the installed aiohttp does not have."""
+    needed: dict[type, tuple[str, ...]] = {
+        ClientResponse: ("_headers", "_raw_headers", "_closed", "_response_eof", "_notify_content"),
+        StreamReader: ("_wait", "_eof_callbacks", "_http_chunk_splits"),
+        ClientRequest: ("update_body", "response"),
+    }
+    missing = [
+        f"{owner.__name__}.{name}"
+        for owner, names in needed.items()
+        for name in names
+        if not hasattr(owner, name)
+    ]
+    if _CLOSED_BY_READER is None:
+        missing.append("client_reqrep._CONNECTION_CLOSED_EXCEPTION")
+    return f"missing: {', '.join(missing)}" if missing else None
+
+
 def _watcher(reader: StreamReader) -> Watcher:
     return cast("Watcher", reader._protocol.watcher)  # type: ignore[attr-defined]
 
@@ -352,92 +427,3 @@ def _nothing() -> None:
 
 
 _feed_data: Callable[[StreamReader, bytes, int], Any] = StreamReader.feed_data
-
-
-# ---------------------------------------------------------------- self-test
-
-
-class _Probe:
-    """A protocol and a watcher for the self-test."""
-
-    transport = None
-    _reading_paused = False
-
-    def __init__(self) -> None:
-        self.calls: list[str] = []
-
-    def pause_reading(self) -> None:
-        self.calls.append("pause")
-
-    def resume_reading(self, resume_parser: bool = True) -> None:
-        self.calls.append("resume")
-
-    def body_ended(self) -> None:
-        self.calls.append("ended")
-
-    def body_broke(self, error: BaseException) -> None:
-        self.calls.append(type(error).__name__)
-
-    def reader_left(self) -> None:
-        self.calls.append("left")
-
-    def connection_left(self, *, close: bool) -> None:
-        self.calls.append("closed" if close else "released")
-
-    def reading_paused(self) -> None:
-        self.calls.append("paused")
-
-    def reading_resumed(self) -> None:
-        self.calls.append("resumed")
-
-
-def _self_test() -> str | None:
-    try:
-        return _try_reader() or _try_names()
-    except Exception as error:  # whatever it is, it means that this aiohttp is not the one we know
-        return f"{type(error).__name__}: {error}"
-
-
-def _try_reader() -> str | None:
-    probe = _Probe()
-    reader = StreamReader(cast("Any", probe), 8, loop=cast("asyncio.AbstractEventLoop", object()))
-    reader.feed_data(b"head")
-    response = ClientResponse.__new__(ClientResponse)
-    response.content = reader
-    response._connection = cast("Any", probe)
-    body = TappedBody(response, bytes.upper, probe, observe=False)
-    head = body.take_received()
-    body.push(head)
-    reader.feed_data(b"tail and more than the limit")
-    if reader.read_nowait() != b"headTAIL AND MORE THAN THE LIMIT":
-        return "a tapped reader does not transform"
-    reader.feed_eof()
-    reader.set_exception(ValueError("broken"))
-    cast("Any", response._connection).release()
-    body.push(b"rest")
-    body.fail(KeyError("late"))
-    if probe.calls != ["pause", "paused", "resumed", "ended", "ValueError", "released"]:
-        return f"a tapped reader reports {probe.calls}"
-    if reader.read_nowait() != b"rest" or reader.exception() is not None:
-        return "a failing reader loses bytes"
-    return None
-
-
-def _try_names() -> str | None:
-    needed = (
-        "_headers",
-        "_raw_headers",
-        "_closed",
-        "_response_eof",
-        "_release_connection",
-        "_notify_content",
-    )
-    missing = [name for name in needed if not hasattr(ClientResponse, name)]
-    if _CLOSED_BY_READER is None or missing:
-        return f"missing: {', '.join(missing) or '_CONNECTION_CLOSED_EXCEPTION'}"
-    if "_wait" not in StreamReader.__dict__ or not inspect.iscoroutinefunction(ClientRequest.update_body):
-        return "missing: StreamReader._wait or ClientRequest.update_body"
-    return None
-
-
-problem: Final = _self_test()

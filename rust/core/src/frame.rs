@@ -25,6 +25,8 @@ pub struct Frame<'b> {
     /// Name of the event, empty if the format has none.
     pub name: &'b [u8],
     pub data: Cow<'b, [u8]>,
+    /// The frame sets the stream's last event id.
+    pub has_id: bool,
     /// What must follow the raw bytes to make them a whole frame; not empty only from `finish`.
     pub completion: &'static [u8],
 }

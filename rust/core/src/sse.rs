@@ -51,7 +51,14 @@ impl SseFraming {
         self.after_cr = false;
         self.at_start = false;
         let block = parse_block(&buffer[skipped..end]);
-        Frame { len: end, kind: block.kind, name: block.name, data: block.data, completion: b"" }
+        Frame {
+            len: end,
+            kind: block.kind,
+            name: block.name,
+            data: block.data,
+            has_id: block.has_id,
+            completion: b"",
+        }
     }
 
     fn too_large(&self, bytes: usize) -> FrameTooLarge {
@@ -126,6 +133,7 @@ impl Framing for SseFraming {
             kind: block.kind,
             name: block.name,
             data: block.data,
+            has_id: block.has_id,
             completion,
         })
     }
@@ -152,7 +160,14 @@ impl Framing for SseFraming {
 }
 
 fn silent<'b>(len: usize) -> Frame<'b> {
-    Frame { len, kind: FrameKind::Silent, name: b"", data: Cow::Borrowed(b""), completion: b"" }
+    Frame {
+        len,
+        kind: FrameKind::Silent,
+        name: b"",
+        data: Cow::Borrowed(b""),
+        has_id: false,
+        completion: b"",
+    }
 }
 
 /// True when `data` is one whole, non-broken JSON object.
@@ -166,13 +181,14 @@ struct Block<'b> {
     kind: FrameKind,
     name: &'b [u8],
     data: Cow<'b, [u8]>,
+    has_id: bool,
 }
 
 /// Fields of one block. Several `data` lines join with LF; unknown fields are ignored.
 fn parse_block(block: &[u8]) -> Block<'_> {
     let mut name: &[u8] = b"";
     let mut data: Option<Cow<'_, [u8]>> = None;
-    let mut known = false;
+    let (mut known, mut has_id) = (false, false);
     let mut content = false;
     for line in lines(block) {
         content |= !line.is_empty();
@@ -191,14 +207,17 @@ fn parse_block(block: &[u8]) -> Block<'_> {
                 known = true;
             }
             b"" if line.is_empty() => {}
-            b"id" | b"retry" | b"" => known = true,
+            b"id" => (known, has_id) = (true, true),
+            b"retry" | b"" => known = true,
             _ => {}
         }
     }
     match data {
-        Some(data) => Block { kind: FrameKind::Event, name, data },
-        None if content && !known => Block { kind: FrameKind::Unknown, name, data: Cow::Borrowed(block) },
-        None => Block { kind: FrameKind::Silent, name, data: Cow::Borrowed(b"") },
+        Some(data) => Block { kind: FrameKind::Event, name, data, has_id },
+        None if content && !known => {
+            Block { kind: FrameKind::Unknown, name, data: Cow::Borrowed(block), has_id }
+        }
+        None => Block { kind: FrameKind::Silent, name, data: Cow::Borrowed(b""), has_id },
     }
 }
 

@@ -56,7 +56,7 @@ impl Framing for Lengths {
 
 fn frame<'b>(len: usize, data: &'b [u8], completion: &'static [u8]) -> Frame<'b> {
     let kind = if data.is_empty() { FrameKind::Silent } else { FrameKind::Event };
-    Frame { len, kind, name: b"", data: Cow::Borrowed(data), completion }
+    Frame { len, kind, name: b"", data: Cow::Borrowed(data), has_id: false, completion }
 }
 
 /// `{"t": text, "done": true, "error": message}`
@@ -131,7 +131,7 @@ impl Dialect for Toy {
         self.wrap(&format!("{{\"error\":\"{message}\"}}"), out);
     }
 
-    fn keepalive(&self) -> &'static [u8] {
+    fn keepalive(&self, _ids_seen: bool) -> &'static [u8] {
         b""
     }
 }

@@ -98,7 +98,7 @@ impl Dialect for Anthropic {
         out.extend_from_slice(b"}}\n\n");
     }
 
-    fn keepalive(&self) -> &'static [u8] {
+    fn keepalive(&self, _ids_seen: bool) -> &'static [u8] {
         b"event: ping\ndata: {\"type\": \"ping\"}\n\n"
     }
 }

@@ -104,8 +104,9 @@ impl Dialect for Chat {
         out.extend_from_slice(format!(",\"param\":null,\"code\":{code}}}}}\n\n").as_bytes());
     }
 
-    fn keepalive(&self) -> &'static [u8] {
-        b": keep-alive\n\n"
+    /// Once an id was set, openai-python takes every blank line for an event and fails on its empty data.
+    fn keepalive(&self, ids_seen: bool) -> &'static [u8] {
+        if ids_seen { b"" } else { b": keep-alive\n\n" }
     }
 }
 

@@ -50,8 +50,9 @@ pub trait Dialect: Send + Sync {
 
     fn write_error(&self, kind: &str, message: &str, status: Option<u16>, out: &mut Vec<u8>);
 
-    /// An event that keeps a waiting reader alive and means nothing.
-    fn keepalive(&self) -> &'static [u8];
+    /// What keeps a waiting reader alive and means nothing; empty where readers break on it. `ids_seen`: the stream
+    /// has carried event ids.
+    fn keepalive(&self, ids_seen: bool) -> &'static [u8];
 }
 
 /// The dialect of that name.

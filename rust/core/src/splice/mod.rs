@@ -110,6 +110,9 @@ pub struct Splice {
     failure: Option<Failure>,
     /// The end event came without a stop reason.
     early_end: bool,
+    /// An error came after the stop reason: the answer is complete, its end is still to be written.
+    error_after_stop: bool,
+    ids_seen: bool,
     done: bool,
     degraded: Option<String>,
     /// Raw deltas of the frame at hand, for rewriting.
@@ -162,6 +165,8 @@ impl Splice {
             seam_refusal: None,
             failure: None,
             early_end: false,
+            error_after_stop: false,
+            ids_seen: false,
             done: false,
             degraded: None,
             raw_deltas: Vec::new(),
@@ -288,6 +293,7 @@ impl Splice {
 
     fn take_frame(&mut self, frame: &Frame<'_>, raw: &[u8], outbox: &mut Outbox<'_>, at: usize) {
         self.maybe_panic();
+        self.ids_seen |= frame.has_id;
         if frame.kind == FrameKind::Silent {
             self.take_silent(raw, outbox, at);
             return;
@@ -368,7 +374,7 @@ impl Splice {
         match delta {
             Delta::Failure(mut failure) => {
                 if self.turn.is_stopped() {
-                    self.turn.ended = true; // a stop reason already seen means done
+                    self.error_after_stop = true; // a stop reason already seen means done
                     return Ok(());
                 }
                 raw.clone_into(&mut failure.raw);
@@ -469,9 +475,13 @@ impl Splice {
         }
     }
 
+    fn wants_cut(&self) -> bool {
+        self.failure.is_some() || self.early_end || self.error_after_stop || self.stopped_here
+    }
+
     /// The attempt has to end now, although its connection may be fine.
     pub fn must_end(&self) -> bool {
-        self.failure.is_some() || self.early_end || self.seam_refusal.is_some() || self.stopped_here
+        self.wants_cut() || self.seam_refusal.is_some()
     }
 
     /// Stops interpreting: from now on bytes pass verbatim. Returns what was pending.
@@ -497,7 +507,10 @@ impl Splice {
             return out;
         }
         if self.options.reader == Reader::Typed && self.seam.is_none() {
-            self.done |= self.turn.is_stopped();
+            if self.turn.is_stopped() && !self.done {
+                self.announce_finish();
+                self.done = true;
+            }
             return out;
         }
         if self.seam.is_some() || self.watch.is_some() {
@@ -527,7 +540,7 @@ impl Splice {
         let bits = [
             (1, self.waiting().is_some()),
             (2, !self.progressed),
-            (4, self.failure.is_some() || self.early_end || self.stopped_here),
+            (4, self.wants_cut()),
             (8, self.done),
             (16, self.degraded.is_some()),
             (32, self.seam_refusal.is_some()),

@@ -64,8 +64,14 @@ impl Splice {
         let Some(frame) = self.framing.finish(&tail) else { return };
         let mut raw = tail[..frame.len].to_vec();
         raw.extend_from_slice(frame.completion);
-        let whole =
-            Frame { len: raw.len(), kind: frame.kind, name: frame.name, data: frame.data, completion: b"" };
+        let whole = Frame {
+            len: raw.len(),
+            kind: frame.kind,
+            name: frame.name,
+            data: frame.data,
+            has_id: frame.has_id,
+            completion: b"",
+        };
         let mut outbox = super::outbox::Outbox::new(&raw);
         self.take_frame(&whole, &raw, &mut outbox, 0);
         if let super::Output::Bytes(bytes) = outbox.finish(raw.len(), false) {
@@ -109,6 +115,7 @@ impl Splice {
         self.template = None;
         self.failure = None;
         self.early_end = false;
+        self.error_after_stop = false;
         self.seam_refusal = None;
         self.stopped_here = false;
         self.stop_written = false;
@@ -347,7 +354,7 @@ impl Splice {
     }
 
     pub fn keepalive(&self) -> &'static [u8] {
-        self.dialect.keepalive()
+        self.dialect.keepalive(self.ids_seen)
     }
 
     /// What of the turn has left for the reader; only meaningful after `cut`.

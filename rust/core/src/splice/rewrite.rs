@@ -54,7 +54,6 @@ impl Splice {
         match delta {
             Delta::Text { key, kind: PartKind::Text | PartKind::Refusal, text } if key.choice == 0 => {
                 self.continue_in(*key);
-                self.turn.content_deltas += 1;
                 self.take_seam_text(text)
             }
             Delta::Open { key, kind: PartKind::Text, .. } if self.target.is_some() => {
@@ -173,6 +172,7 @@ impl Splice {
         if text.is_empty() {
             return Ok(());
         }
+        self.turn.content_deltas += 1; // an echo is no part of the answer
         self.turn.text(key, kind, text, &mut self.effects)
     }
 

@@ -1,0 +1,280 @@
+"""A live aiohttp response of which a run's driver has taken hold, without a task while nothing is cut.
+
+aiohttp's parser feeds the reader, and the driver's intake transforms each chunk on the way. When something
+needs the driver's attention its generator is run from the event loop; what it can do at once (bytes, ends) is
+done there, and the first effect that needs waiting starts the one pump task that performs the rest and feeds
+the same reader.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import enum
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from aiohttp import ClientResponse
+
+from .alarm import Alarm
+from .clock import TimerHandle
+from .effects import (
+    DONE,
+    LOOKED,
+    TIMED_OUT,
+    Broke,
+    Close,
+    Effect,
+    Emit,
+    Fail,
+    Finish,
+    Forget,
+    Put,
+    Read,
+    Result,
+)
+from .pump import Pump
+from .runner import AsyncRunner
+from .transports import aiohttp_internals as internals
+from .transports.aiohttp import REUSE_GRACE_S
+
+
+class _State(enum.Enum):
+    LIVE = "live"
+    """Attempt 1 feeds the reader."""
+    PUMPING = "pumping"
+    """The pump feeds the reader."""
+    ENDED = "ended"
+    """The reader has got its end, or its exception."""
+    LEFT = "left"
+    """The reader has left before the end."""
+
+
+class Tap:
+    """Watches one response. Nothing here may raise into aiohttp's parser."""
+
+    def __init__(self, response: ClientResponse, runner: AsyncRunner) -> None:
+        self._runner = runner
+        self._intake = runner.driver.intake
+        self._clock = runner.driver.clock
+        self._alarm = Alarm(self._clock, self._intake, _weakly(self._timer_due))
+        self._state = _State.LIVE
+        self._ended = False
+        """The body of attempt 1 is over, cleanly or by `_error`."""
+        self._error: BaseException | None = None
+        self._soon: asyncio.Handle | None = None
+        self._linger: TimerHandle | None = None
+        self._pump: Pump | None = None
+        self._protocol = internals.protocol_of(response)
+        self._unwatch = internals.watch_close(self._protocol, _weakly(self._connection_gone))
+        self._intake.wake, self._intake.rearm = _weakly(self._attend_soon), self._alarm.arm
+        self._body = internals.TappedBody(response, self._intake.receive, self)
+        self._begin(response)
+
+    def _begin(self, response: ClientResponse) -> None:
+        """Take in what came together with the head, which may be all, or already broken."""
+        body = self._body
+        was_over, error = body.ended or body.error is not None, body.error
+        if body.paused:
+            self.reading_paused()
+        body.push(self._intake.receive(body.take_received()))
+        if not was_over:
+            body.resume()
+            self._alarm.arm()
+            return
+        self._ended, self._error = True, error
+        if error is not None or not self._intake.attention:
+            body.reopen(response)
+        self._attend()
+
+    # ------------------------------------------------------------ what aiohttp tells
+
+    def body_ended(self) -> None:
+        if self._state is _State.ENDED:
+            self._ended = True
+            self._settle_upstream()
+        elif self._state is _State.LIVE:
+            self._ended = True
+            self._attend_soon()
+
+    def body_broke(self, error: BaseException) -> None:
+        if self._state is _State.ENDED:
+            self._drop_upstream()
+        elif self._state is _State.LIVE and not self._ended:
+            self._ended, self._error = True, error
+            self._attend_soon()
+
+    def reader_left(self) -> None:
+        if self._state in (_State.LIVE, _State.PUMPING):
+            self._leave()
+
+    def connection_left(self, *, close: bool) -> None:
+        upstream = self._body.lease.upstream
+        if self._state is _State.ENDED:
+            self._settle_upstream()
+            return
+        self._leave()
+        self._body.lease.upstream = None
+        if upstream is not None:
+            self._unwatch()
+            if close:
+                upstream.close()
+            else:
+                upstream.release()
+
+    def reading_paused(self) -> None:
+        self._intake.timers.pause(self._clock.monotonic())
+        if self._pump is not None:
+            self._pump.set_paused(True)
+
+    def reading_resumed(self) -> None:
+        self._intake.timers.resume(self._clock.monotonic())
+        if self._pump is not None:
+            self._pump.set_paused(False)
+        elif self._state is _State.LIVE:
+            self._alarm.arm()
+
+    def _connection_gone(self, *_: Any) -> None:
+        """The connection was closed; the body's own end, if it has one, was told before."""
+        if self._state is _State.LIVE and not self._ended:
+            self.body_broke(ConnectionResetError("the connection was closed in the middle of the body"))
+
+    # ------------------------------------------------------------ running the driver
+
+    def _attend_soon(self) -> None:
+        """Later in the loop: the parser is not to be interrupted, and only then is known why a connection
+        broke.
+        """
+        if self._soon is None and self._state is _State.LIVE:
+            self._soon = asyncio.get_running_loop().call_soon(self._attend)
+
+    def _attend(self) -> None:
+        self._soon = None
+        while self._state is _State.LIVE:
+            if self._intake.attention:
+                self._advance(LOOKED)
+            elif self._ended:
+                self._advance(Broke(internals.end_of_body(self._error, self._protocol), self._error))
+            else:
+                return
+
+    def _timer_due(self) -> None:
+        if self._state is _State.LIVE:
+            self._advance(TIMED_OUT)
+
+    def _advance(self, result: Result) -> None:
+        """Run the generator until it wants to read again, to wait, or is over."""
+        try:
+            while not isinstance(effect := self._runner.steps.send(result), Read):
+                if not self._perform(effect):
+                    self._start_pump(effect)
+                    return
+                result = DONE
+            if self._state is _State.LIVE:
+                self._alarm.arm()
+        except StopIteration:
+            self._stop()
+        except Exception as error:
+            self.take(Fail(error))
+            told = {"message": "seamstream failed to go on with a stream", "exception": error}
+            asyncio.get_running_loop().call_exception_handler(told)
+
+    def _perform(self, effect: Effect) -> bool:
+        """Do what needs no waiting; False when it does."""
+        if isinstance(effect, Emit | Finish | Fail):
+            self.take(effect)
+        elif isinstance(effect, Close):
+            if not effect.reuse:
+                self._drop_upstream()
+        elif isinstance(effect, Put | Forget):
+            self._runner.store_soon(effect)
+        else:
+            return False
+        return True
+
+    def take(self, effect: Effect) -> None:
+        """Give the reader what the driver has for it."""
+        if self._state is _State.LEFT:
+            return
+        if isinstance(effect, Emit):
+            self._body.push(effect.data)
+            return
+        self._state = _State.ENDED
+        self._alarm.stop()
+        if isinstance(effect, Fail):
+            self._body.fail(effect.error)
+        else:
+            self._body.end()
+
+    def _start_pump(self, effect: Effect) -> None:
+        self._drop_upstream()
+        self._state = _State.PUMPING
+        self._stop()
+        self._pump = Pump(self, self._runner, paused=self._body.paused)
+        self._pump.start(effect)
+
+    def _leave(self) -> None:
+        """The reader has left: upstream, timers and the run end with it."""
+        if self._state is _State.LEFT:
+            return
+        pumping, self._state = self._state is _State.PUMPING, _State.LEFT
+        self._stop()
+        if pumping and self._pump is not None:
+            self._pump.cancel()
+        else:
+            self._runner.cancel()
+
+    def _stop(self) -> None:
+        """Nothing of the run may come back to this object by itself any more."""
+        self._alarm.stop()
+        self._intake.wake = self._intake.rearm = _nothing
+        if self._soon is not None:
+            self._soon.cancel()
+            self._soon = None
+
+    # ------------------------------------------------------------ attempt 1's connection
+
+    def _drop_upstream(self) -> None:
+        """Close it at once: the next request may need its place in the connector."""
+        upstream, self._body.lease.upstream = self._body.lease.upstream, None
+        self._cancel_linger()
+        self._unwatch()
+        self._body.detach_upstream()
+        if upstream is not None:
+            upstream.close()
+
+    def _settle_upstream(self) -> None:
+        """The answer is whole: keep the connection for the next request if its body ends in time."""
+        upstream = self._body.lease.upstream
+        if upstream is None:
+            return
+        if not self._ended:
+            if self._linger is None:
+                self._linger = self._clock.call_later(REUSE_GRACE_S, self._drop_upstream)
+            return
+        self._body.lease.upstream = None
+        self._cancel_linger()
+        self._unwatch()
+        internals.stop_read_timeout(self._protocol)
+        upstream.release()
+
+    def _cancel_linger(self) -> None:
+        if self._linger is not None:
+            self._linger.cancel()
+            self._linger = None
+
+
+def _weakly(method: Callable[..., None]) -> Callable[..., None]:
+    """For the event loop, which must not keep a dropped response alive."""
+    reference = weakref.WeakMethod(method)
+
+    def call(*arguments: Any) -> None:
+        bound = reference()
+        if bound is not None:
+            bound(*arguments)
+
+    return call
+
+
+def _nothing() -> None:
+    return None
