@@ -22,6 +22,9 @@ import uvloop
 import seamstream
 
 ALTERNATIONS = 15
+CUT_GAP_S = 0.06
+"""Many cuts within a second look like an outage, and first reconnects are spread over seconds then."""
+
 SIDES = ("bare", "seamstream")
 Readings = dict[str, Any]
 
@@ -145,6 +148,7 @@ async def reconnect(port: str, cuts: str) -> Readings:
     async with new_http("seamstream") as http:
         for number in range(int(cuts)):
             await read_all(http, port, f"cut_once {number}")
+            await asyncio.sleep(CUT_GAP_S)
         async with http.post(url(port), json=request("delays") | {"stream": False}) as response:
             return {"reconnect_ms": [delay_s * 1e3 for delay_s in await response.json()]}
 

@@ -37,6 +37,11 @@ def report(results: Results) -> str:
         "",
         *detail_table(results),
         "",
+        *latency_table(results),
+        "",
+        "Events that a read really brought: "
+        + "; ".join(f"{name}: {events:,.3g}" for name, events in results.events_per_read()) + ".",
+        "",
     ])  # fmt: skip
 
 
@@ -55,6 +60,13 @@ def detail_table(results: Results) -> Iterator[str]:
     yield "|---|---|---|---|"
     for row, side, value_us, ratio in results.detail():
         yield f"| {row} | {side} | {value_us:,.3g} | {ratio:,.3g} |"
+
+
+def latency_table(results: Results) -> Iterator[str]:
+    yield "| latency | side | median ms | p99 ms |"
+    yield "|---|---|---|---|"
+    for what, side, median_ms, p99_ms in results.latencies():
+        yield f"| {what} | {side} | {median_ms:,.3g} | {p99_ms:,.3g} |"
 
 
 def machine() -> str:

@@ -59,6 +59,18 @@ class Results:
     def lost_streams(self) -> float:
         return float(self.readings["memory, bare"]["alive"] - self.readings["memory, seamstream"]["alive"])
 
+    def latencies(self) -> Iterator[tuple[str, str, float, float]]:
+        """What, side, median and p99 in milliseconds."""
+        for side, values_ms in self.readings["first token"].items():
+            yield "time to first token", side, median(values_ms), p99(values_ms)
+        values_ms = self.readings["reconnect"]["reconnect_ms"]
+        yield "reset to next request", "seamstream", median(values_ms), p99(values_ms)
+
+    def events_per_read(self) -> Iterator[tuple[str, float]]:
+        for name, readings in self.readings.items():
+            if "events_per_read" in readings:
+                yield name, readings["events_per_read"]
+
     def detail(self) -> Iterator[tuple[str, str, float, float]]:
         """Row, side, microseconds a unit, and how many times seamstream's."""
         for row, sides in self.rows.items():

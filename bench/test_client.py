@@ -46,7 +46,7 @@ def test_memory(benchmark: BenchmarkFixture, port: str, side: str) -> None:
 
 
 def test_reconnect(benchmark: BenchmarkFixture, port: str) -> None:
-    record(benchmark, "reconnect", "reconnect", port, 300)
+    record(benchmark, "reconnect", "reconnect", port, 150)
 
 
 def test_typed_stream(benchmark: BenchmarkFixture, port: str) -> None:

@@ -15,7 +15,7 @@ LENGTH: Final = "length"
 """Named as what salvaged a turn whose token limit leaves nothing to ask for."""
 
 
-def close_whole(run: Parts, step: Whole) -> Steps:
+def close_whole(run: Parts, setback: Setback, step: Whole) -> Steps:
     """R0, R2, or the length limit: no request, no budget."""
     run.history.hints = step.hints
     if step.plan is Plan.COMPLETE:
@@ -24,14 +24,18 @@ def close_whole(run: Parts, step: Whole) -> Steps:
         data = run.guard.act(lambda splice: splice.synthesize_tool_use())
     else:
         data = run.guard.act(lambda splice: splice.finish_length())
-    yield from succeed(run, data, salvaged=step.plan.value if step.plan else LENGTH, reuse=False)
+    salvaged = step.plan.value if step.plan else LENGTH
+    cause = str(setback.cause) if setback.cause else None
+    yield from succeed(run, data, salvaged=salvaged, cause=cause, reuse=False)
 
 
-def succeed(run: Parts, data: bytes, *, salvaged: str | None, reuse: bool) -> Steps:
+def succeed(run: Parts, data: bytes, *, salvaged: str | None, reuse: bool, cause: str | None = None) -> Steps:
     yield from run.give(data)
     run.note_content()
     degraded = run.guard.degraded
-    run.turn = run.history.succeeded(run.snapshot, run.core_facts(), degraded=degraded, salvaged=salvaged)
+    run.turn = run.history.succeeded(
+        run.snapshot, run.core_facts(), degraded=degraded, salvaged=salvaged, cause=cause
+    )
     yield FINISH
     if run.spec.reader == "bytes" and run.spec.checkpoint_key is not None:
         yield Forget()  # a typed reader says itself when the turn is safe with it

@@ -10,6 +10,7 @@ from typing import Any, Final
 from ..observe.hooks import Notice, RunEvent
 from ..observe.provenance import provenance
 from ..recovery.states import RunInput, RunMachine, RunState
+from ..stores.checkpoints import StreamCheckpoint
 from ..types import AttemptRecord, Outcome, OutcomeKind, Plan, SeamRecord, Snapshot, Turn, Usage
 from .snapshots import AttemptUsage, extra_usage, sum_usage, usage_of
 from .spec import RunSpec, Services
@@ -48,6 +49,7 @@ class RunHistory:
         self.attempts: list[AttemptRecord] = []
         self.streamed: list[Streamed] = []
         self.earlier_seams: tuple[SeamRecord, ...] = ()
+        self._earlier_restarts = 0
         self.causes: list[str] = []
         self.hints: tuple[str, ...] = ()
         self.model = ""
@@ -80,12 +82,23 @@ class RunHistory:
 
     @property
     def restarts(self) -> int:
-        return sum(part.restart for part in self.streamed)
+        return self._earlier_restarts + sum(part.restart for part in self.streamed)
+
+    def take_over(self, checkpoint: StreamCheckpoint) -> None:
+        """Go on with the books of another process; its last attempt is the one that is cut now."""
+        self.attempts = list(checkpoint.attempts)
+        self.earlier_seams = checkpoint.seams
+        self._earlier_restarts = checkpoint.restarts
+        self.causes = [record.cause for record in self.attempts if record.cause is not None]
+        self.streamed = [Streamed(checkpoint.attempt, self.causes[-1] if self.causes else "")]
+        self._go(RunInput.REQUEST)
+        self._go(RunInput.STREAM)
 
     # ------------------------------------------------------------ arrows
 
     def requested(self, number: int, *, plan: str | None, strategy: str | None) -> None:
-        record = AttemptRecord(number, self._clock.wall(), plan=plan, strategy=strategy)
+        unknown = Usage(complete=False)
+        record = AttemptRecord(number, self._clock.wall(), plan=plan, strategy=strategy, usage=unknown)
         self.attempts.append(record)
         self._go(RunInput.REQUEST, plan=plan, strategy=strategy)
 
@@ -109,15 +122,27 @@ class RunHistory:
         self._go(RunInput.BUDGET, plan=plan, strategy=strategy)
 
     def succeeded(
-        self, snapshot: Snapshot | None, core: CoreFacts, *, degraded: str | None, salvaged: str | None
+        self,
+        snapshot: Snapshot | None,
+        core: CoreFacts,
+        *,
+        degraded: str | None,
+        salvaged: str | None,
+        cause: str | None = None,
     ) -> Turn:
-        self._end_attempt(cause=None, error=None)
+        """The turn is whole; with `cause` the last attempt was cut and the plan `salvaged` closed it."""
+        if cause is not None:
+            self.causes.append(cause)
+        self._end_attempt(cause=cause, error=None)
         kind: OutcomeKind = "recovered" if len(self.attempts) > 1 else "complete"
         if salvaged is not None and (kind == "complete" or salvaged != Plan.COMPLETE.value):
             kind = "salvaged"
         turn = self._turn(kind, snapshot, core, degraded, salvaged)
         spans = provenance(len(turn.text), turn.seams, first_attempt=self._first_text_attempt())
-        self._go(RunInput.SUCCEED, salvaged=salvaged, outcome=turn.outcome, turn=turn, provenance=spans)
+        cut = {} if cause is None else {"cause": cause, "plan": salvaged}
+        self._go(
+            RunInput.SUCCEED, salvaged=salvaged, outcome=turn.outcome, turn=turn, provenance=spans, **cut
+        )
         self._close(turn.outcome)
         return turn
 

@@ -30,7 +30,7 @@ def recover(run: Parts, setback: Setback, last: Request) -> Generator[Effect, Re
     if setback.too_large:
         step = GiveUp(FRAME_TOO_LARGE, "an event is too large")
     if isinstance(step, Whole):
-        yield from close_whole(run, step)
+        yield from close_whole(run, setback, step)
         return None
     tell_failure(run, setback, step)
     if isinstance(step, Ask):
