@@ -4,6 +4,9 @@ mod anthropic;
 mod chat;
 mod chat_calls;
 mod responses;
+mod responses_book;
+mod responses_errors;
+mod responses_items;
 mod responses_write;
 
 pub use anthropic::Anthropic;
@@ -29,9 +32,23 @@ pub trait Dialect: Send + Sync {
         0
     }
 
-    /// After a cut only what has left counts: `mark` is that of the first event that did not, `next_index` the number
-    /// of the next part.
-    fn settle(&mut self, _mark: Option<u64>, _next_index: u32) {}
+    /// After a cut only what has left counts: `mark` is that of the first event that did not.
+    fn settle(&mut self, _mark: u64) {}
+
+    /// An opening that has left cannot be taken back, so that of a text waits for its text however long that takes.
+    fn keeps_openings(&self) -> bool {
+        false
+    }
+
+    /// Keep-alives of the provider have numbers: they stay in their order, and other attempts' do not pass.
+    fn numbers_keepalives(&self) -> bool {
+        false
+    }
+
+    /// False for parts that are only passed on: what of one has not left is dropped at a cut.
+    fn rewrites(&self, _kind: PartKind) -> bool {
+        true
+    }
 
     /// True for parts that have a number of their own on the wire.
     fn numbers(&self, kind: PartKind) -> bool;

@@ -1,4 +1,4 @@
-//! `OpenAI` Responses: reading. Writing is in `responses_write`.
+//! `OpenAI` Responses: reading. Writing is in `responses_write`, what items are in `responses_items`.
 //!
 //! A message item with one text is one text part; its three closing events (text, part, item) are one closing. Calls
 //! close with their item. Reasoning and items that the provider executes are accumulated as far as they are text and
@@ -7,22 +7,24 @@
 use std::borrow::Cow;
 
 use super::Dialect;
+use super::responses_errors::{read_error, read_terminal};
+use super::responses_items::{Carries, Item, kind_of};
 use super::responses_write::Writer;
 use crate::cursor::Cursor;
-use crate::delta::{Counters, Delta, Failure, Key, PartKind, Stop};
+use crate::delta::{Delta, Key, PartKind, Stop};
 use crate::frame::{Frame, FrameKind, Framing};
 use crate::sse::SseFraming;
 use crate::turn::{Change, Part, Turn};
 
 /// Slots of one output item: the item itself or its first content, then further content.
-const SLOTS_PER_ITEM: u64 = 4096;
+pub(super) const SLOTS_PER_ITEM: u32 = 4096;
 
 /// Reading and writing state of one stream.
 #[derive(Debug, Default)]
 pub struct Responses {
     writer: Writer,
-    /// Slots of calls that have shown a piece of their arguments.
-    argued: Vec<u32>,
+    /// Slots that have shown a piece of their text or arguments.
+    heard: Vec<u32>,
 }
 
 /// The members of an event that matter here.
@@ -30,13 +32,15 @@ pub struct Responses {
 struct Event<'a> {
     kind: Cow<'a, str>,
     sequence: Option<u64>,
-    output_index: Option<u64>,
-    content_index: Option<u64>,
+    output_index: Option<u32>,
+    content_index: u32,
     item_id: Cow<'a, str>,
     delta: Option<Cow<'a, str>>,
-    arguments: Option<Cow<'a, str>>,
+    /// What a `.done` event repeats whole.
+    whole: Option<Cow<'a, str>>,
     item: &'a [u8],
     part: &'a [u8],
+    annotation: &'a [u8],
     response: &'a [u8],
     error: &'a [u8],
     code: &'a [u8],
@@ -58,7 +62,7 @@ impl Dialect for Responses {
     }
 
     fn next_attempt(&mut self, rewriting: bool) {
-        self.argued.clear();
+        self.heard.clear();
         self.writer.next_attempt(rewriting);
     }
 
@@ -66,12 +70,24 @@ impl Dialect for Responses {
         self.writer.sequence()
     }
 
-    fn settle(&mut self, mark: Option<u64>, next_index: u32) {
-        self.writer.settle(mark, next_index);
+    fn settle(&mut self, mark: u64) {
+        self.writer.settle(mark);
     }
 
     fn numbers(&self, _kind: PartKind) -> bool {
         true
+    }
+
+    fn keeps_openings(&self) -> bool {
+        true
+    }
+
+    fn numbers_keepalives(&self) -> bool {
+        true
+    }
+
+    fn rewrites(&self, kind: PartKind) -> bool {
+        kind != PartKind::Reasoning
     }
 
     fn write_change(&mut self, part: &Part, change: Change, _begun: bool, out: &mut Vec<u8>) {
@@ -108,34 +124,32 @@ impl Responses {
             deltas.push(Delta::Opaque);
             return;
         }
-        self.writer.saw(event.sequence);
         match event.kind.as_ref() {
+            "error" => deltas.push(Delta::Failure(read_error(event.error, event.code, event.message))),
+            "response.completed" | "response.incomplete" | "response.cancelled" | "response.failed" => {
+                read_terminal(&event.kind, event.response, deltas);
+            }
+            _ if has_error => {
+                deltas.push(Delta::Failure(read_error(event.error, event.code, event.message)));
+            }
+            "keepalive" | "response.keepalive" | "ping" | "heartbeat" => deltas.push(Delta::Keepalive),
             "response.created" => self.read_created(&event, deltas),
-            "response.output_item.added" => read_item(&event, deltas),
-            "response.content_part.added" => read_part(&event, deltas),
-            "response.output_text.delta" => push_text(&event, PartKind::Text, deltas),
-            "response.refusal.delta" => push_text(&event, PartKind::Refusal, deltas),
-            "response.output_text.done" | "response.refusal.done" => {
-                deltas.push(Delta::Close { key: key(&event) });
-            }
-            "response.function_call_arguments.delta" | "response.custom_tool_call_input.delta" => {
-                self.push_arguments(&event, event.delta.clone(), deltas);
-            }
-            "response.function_call_arguments.done" | "response.custom_tool_call_input.done"
-                if !self.argued.contains(&item_key(&event).slot) =>
-            {
-                self.push_arguments(&event, event.arguments.clone(), deltas);
-            }
+            "response.output_item.added" => self.read_item(&event, deltas),
             "response.output_item.done" => self.read_item_done(&event, data, deltas),
-            "response.completed" | "response.incomplete" => read_terminal(&event, deltas),
-            "response.failed" => deltas.push(Delta::Failure(read_failed(event.response))),
-            "error" => deltas.push(Delta::Failure(read_error(&event))),
-            _ if has_error => deltas.push(Delta::Failure(read_error(&event))),
-            other => read_passed_on(other, &event, data, deltas),
+            _ if event.output_index.is_some() => self.read_content(&event, data, deltas),
+            _ => {}
+        }
+        if !deltas.iter().any(|delta| matches!(delta, Delta::Failure(_))) {
+            self.writer.saw(event.sequence);
         }
         if deltas.is_empty() {
             deltas.push(Delta::Opaque);
         }
+    }
+
+    /// The number of this event on the wire.
+    fn number(&self, event: &Event<'_>) -> u64 {
+        event.sequence.unwrap_or(self.writer.sequence())
     }
 
     fn read_created<'a>(&mut self, event: &Event<'a>, deltas: &mut Vec<Delta<'a>>) {
@@ -151,6 +165,77 @@ impl Responses {
         deltas.push(Delta::Begin { id, model });
     }
 
+    fn read_item<'a>(&mut self, event: &Event<'a>, deltas: &mut Vec<Delta<'a>>) {
+        let item = Item::read(event.item);
+        let Some(kind) = item.part_kind() else { return };
+        let (key, index) = (item_key(event), event.output_index.unwrap_or(0));
+        self.writer.added(index, key.slot, &item.id, event.item, self.number(event));
+        let free_text = item.carries() == Some(Carries::FreeText);
+        let (id, name) = item.names();
+        deltas.push(Delta::Open { key, kind, index, id, name, raw: event.item });
+        if free_text {
+            deltas.push(Delta::FreeText { key });
+        }
+    }
+
+    /// Everything that happens inside an item.
+    fn read_content<'a>(&mut self, event: &Event<'a>, data: &'a [u8], deltas: &mut Vec<Delta<'a>>) {
+        match event.kind.as_ref() {
+            "response.output_text.delta" => self.push_text(event, PartKind::Text, deltas),
+            "response.refusal.delta" => self.push_text(event, PartKind::Refusal, deltas),
+            "response.output_text.done" => self.read_text_done(event, PartKind::Text, deltas),
+            "response.refusal.done" => self.read_text_done(event, PartKind::Refusal, deltas),
+            "response.content_part.added" => self.read_part(event, data, deltas),
+            "response.content_part.done" => self.read_part_done(event, data, deltas),
+            "response.function_call_arguments.delta" | "response.custom_tool_call_input.delta" => {
+                self.push_arguments(event, event.delta.clone(), deltas);
+            }
+            "response.function_call_arguments.done" | "response.custom_tool_call_input.done" => {
+                self.push_unheard_arguments(event, event.whole.clone(), deltas);
+                deltas.push(Delta::Finished { key: item_key(event) });
+            }
+            "response.reasoning_text.delta" | "response.reasoning_summary_text.delta" => {
+                let key = item_key(event);
+                if let Some(text) = event.delta.clone() {
+                    deltas.push(Delta::Text { key, kind: PartKind::Reasoning, text });
+                }
+                deltas.push(Delta::Raw { key, raw: data, closes: false });
+            }
+            "response.output_text.annotation.added" => {
+                self.writer.annotated(event.output_index.unwrap_or(0), event.annotation, self.number(event));
+                deltas.push(Delta::Raw { key: key(event), raw: data, closes: false });
+            }
+            _ => deltas.push(Delta::Raw { key: item_key(event), raw: data, closes: false }),
+        }
+    }
+
+    fn hear(&mut self, slot: u32) {
+        if !self.heard.contains(&slot) {
+            self.heard.push(slot);
+        }
+    }
+
+    fn push_text<'a>(&mut self, event: &Event<'a>, kind: PartKind, deltas: &mut Vec<Delta<'a>>) {
+        let key = key(event);
+        if let Some(text) = event.delta.clone() {
+            if kind == PartKind::Refusal {
+                deltas.push(Delta::Retype { key, kind });
+            }
+            self.hear(key.slot);
+            deltas.push(Delta::Text { key, kind, text });
+        }
+    }
+
+    /// Text that came in no delta stands in its closing event.
+    fn read_text_done<'a>(&mut self, event: &Event<'a>, kind: PartKind, deltas: &mut Vec<Delta<'a>>) {
+        let key = key(event);
+        if let Some(text) = event.whole.clone().filter(|_| !self.heard.contains(&key.slot)) {
+            self.hear(key.slot);
+            deltas.push(Delta::Text { key, kind, text });
+        }
+        deltas.push(Delta::Close { key });
+    }
+
     fn push_arguments<'a>(
         &mut self,
         event: &Event<'a>,
@@ -159,20 +244,68 @@ impl Responses {
     ) {
         let key = item_key(event);
         if let Some(text) = text.filter(|text| !text.is_empty()) {
-            self.argued.push(key.slot);
-            self.argued.dedup();
+            self.hear(key.slot);
             deltas.push(Delta::Arguments { key, text });
+        }
+    }
+
+    fn push_unheard_arguments<'a>(
+        &mut self,
+        event: &Event<'a>,
+        text: Option<Cow<'a, str>>,
+        deltas: &mut Vec<Delta<'a>>,
+    ) {
+        if !self.heard.contains(&item_key(event).slot) {
+            self.push_arguments(event, text, deltas);
+        }
+    }
+
+    /// The first content of a message is the part that its item opened; more content is a part of its own.
+    fn read_part<'a>(&mut self, event: &Event<'a>, data: &'a [u8], deltas: &mut Vec<Delta<'a>>) {
+        let (key, index) = (key(event), event.output_index.unwrap_or(0));
+        let kind = match kind_of(event.part).as_ref() {
+            "output_text" => PartKind::Text,
+            "refusal" => PartKind::Refusal,
+            _ => {
+                deltas.push(Delta::Raw { key: item_key(event), raw: data, closes: false });
+                return;
+            }
+        };
+        self.writer.content_added(index, event.content_index, self.number(event));
+        if event.content_index > 0 {
+            let (id, name) = (event.item_id.clone(), Cow::Borrowed(""));
+            deltas.push(Delta::Open { key, kind, index, id, name, raw: b"" });
+        } else if kind == PartKind::Refusal {
+            deltas.push(Delta::Retype { key, kind });
+        }
+    }
+
+    fn read_part_done<'a>(&mut self, event: &Event<'a>, data: &'a [u8], deltas: &mut Vec<Delta<'a>>) {
+        if matches!(kind_of(event.part).as_ref(), "output_text" | "refusal") {
+            let index = event.output_index.unwrap_or(0);
+            self.writer.content_done(index, event.content_index, event.part, self.number(event));
+        } else {
+            deltas.push(Delta::Raw { key: item_key(event), raw: data, closes: false });
         }
     }
 
     /// A call closes with its item; text has closed already; everything else is passed on.
     fn read_item_done<'a>(&mut self, event: &Event<'a>, data: &'a [u8], deltas: &mut Vec<Delta<'a>>) {
-        self.writer.item_done(event.output_index, event.item);
-        let key = item_key(event);
-        match item_kind(&item_type(event.item)) {
-            Some(PartKind::Tool) => deltas.push(Delta::Close { key }),
-            Some(PartKind::Text) | None => {}
-            Some(_) => deltas.push(Delta::Raw { key, raw: data, closes: true }),
+        self.writer.item_done(event.output_index.unwrap_or(0), event.item, self.number(event));
+        let (key, item) = (item_key(event), Item::read(event.item));
+        match (item.carries(), item.part_kind()) {
+            (Some(Carries::Item), _) => {
+                if let Some(arguments) = item.arguments() {
+                    deltas.push(Delta::ReplaceArguments { key, text: arguments.into_owned() });
+                }
+                deltas.push(Delta::Raw { key, raw: data, closes: true });
+            }
+            (Some(_), _) => {
+                self.push_unheard_arguments(event, item.arguments(), deltas);
+                deltas.push(Delta::Close { key });
+            }
+            (None, Some(PartKind::Text) | None) => {}
+            (None, Some(_)) => deltas.push(Delta::Raw { key, raw: data, closes: true }),
         }
     }
 }
@@ -185,13 +318,14 @@ fn parse(data: &[u8]) -> Option<Event<'_>> {
         match name {
             b"type" => event.kind = cursor.string().unwrap_or_default(),
             b"sequence_number" => event.sequence = cursor.unsigned(),
-            b"output_index" => event.output_index = cursor.unsigned(),
+            b"output_index" => event.output_index = index(&mut cursor),
+            b"content_index" => event.content_index = index(&mut cursor).unwrap_or(0),
             b"item_id" => event.item_id = cursor.string().unwrap_or_default(),
-            b"content_index" => event.content_index = cursor.unsigned(),
             b"delta" => event.delta = cursor.string(),
-            b"arguments" | b"input" => event.arguments = cursor.string(),
+            b"arguments" | b"input" | b"text" | b"refusal" => event.whole = cursor.string(),
             b"item" => event.item = cursor.skip(),
             b"part" => event.part = cursor.skip(),
+            b"annotation" => event.annotation = cursor.skip(),
             b"response" => event.response = cursor.skip(),
             b"error" => event.error = cursor.skip(),
             b"code" => event.code = cursor.skip(),
@@ -204,203 +338,17 @@ fn parse(data: &[u8]) -> Option<Event<'_>> {
     cursor.ok().then_some(event)
 }
 
+fn index(cursor: &mut Cursor<'_>) -> Option<u32> {
+    cursor.unsigned().map(|value| u32::try_from(value).unwrap_or(u32::MAX))
+}
+
 fn item_key(event: &Event<'_>) -> Key {
-    let slot = event.output_index.unwrap_or(0).saturating_mul(SLOTS_PER_ITEM);
-    Key { choice: 0, slot: u32::try_from(slot).unwrap_or(u32::MAX) }
+    Key { choice: 0, slot: event.output_index.unwrap_or(0).saturating_mul(SLOTS_PER_ITEM) }
 }
 
 fn key(event: &Event<'_>) -> Key {
     let item = item_key(event);
-    let content = u32::try_from(event.content_index.unwrap_or(0)).unwrap_or(u32::MAX);
-    Key { choice: 0, slot: item.slot.saturating_add(content) }
-}
-
-fn index(event: &Event<'_>) -> u32 {
-    u32::try_from(event.output_index.unwrap_or(0)).unwrap_or(u32::MAX)
-}
-
-fn item_type(item: &[u8]) -> Cow<'_, str> {
-    let mut kind = Cow::Borrowed("");
-    members(item, |name, cursor| match name {
-        b"type" => kind = cursor.string().unwrap_or_default(),
-        _ => {
-            cursor.skip();
-        }
-    });
-    kind
-}
-
-/// Calls without the client's hand are the server's; `None` for items that carry nothing of the answer.
-fn item_kind(kind: &str) -> Option<PartKind> {
-    match kind {
-        "message" => Some(PartKind::Text),
-        "reasoning" => Some(PartKind::Reasoning),
-        "function_call" | "custom_tool_call" => Some(PartKind::Tool),
-        "" => None,
-        _ => Some(PartKind::Server),
-    }
-}
-
-fn read_item<'a>(event: &Event<'a>, deltas: &mut Vec<Delta<'a>>) {
-    let (mut id, mut name, mut call_id) = (Cow::Borrowed(""), Cow::Borrowed(""), Cow::Borrowed(""));
-    members(event.item, |member, cursor| match member {
-        b"id" => id = cursor.string().unwrap_or_default(),
-        b"call_id" => call_id = cursor.string().unwrap_or_default(),
-        b"name" => name = cursor.string().unwrap_or_default(),
-        _ => {
-            cursor.skip();
-        }
-    });
-    let Some(kind) = item_kind(&item_type(event.item)) else { return };
-    let id = if kind == PartKind::Tool { call_id } else { id };
-    deltas.push(Delta::Open { key: item_key(event), kind, index: index(event), id, name, raw: event.item });
-}
-
-/// The first content of a message is the part that its item opened; more content is a part of its own.
-fn read_part<'a>(event: &Event<'a>, deltas: &mut Vec<Delta<'a>>) {
-    let kind = match item_type(event.part).as_ref() {
-        "output_text" if event.content_index.unwrap_or(0) == 0 => return,
-        "output_text" => PartKind::Text,
-        "refusal" => PartKind::Refusal,
-        _ => return,
-    };
-    let key = if kind == PartKind::Refusal { refusal_key(event) } else { key(event) };
-    let (id, name) = (event.item_id.clone(), Cow::Borrowed(""));
-    deltas.push(Delta::Open { key, kind, index: index(event), id, name, raw: b"" });
-}
-
-fn refusal_key(event: &Event<'_>) -> Key {
-    let plain = key(event);
-    Key { slot: plain.slot.saturating_add(2048), ..plain }
-}
-
-fn push_text<'a>(event: &Event<'a>, kind: PartKind, deltas: &mut Vec<Delta<'a>>) {
-    let key = if kind == PartKind::Refusal { refusal_key(event) } else { key(event) };
-    if let Some(text) = event.delta.clone() {
-        deltas.push(Delta::Text { key, kind, text });
-    }
-}
-
-/// Events of reasoning and server-side items, and whatever future versions add to an item.
-fn read_passed_on<'a>(kind: &str, event: &Event<'a>, data: &'a [u8], deltas: &mut Vec<Delta<'a>>) {
-    if event.output_index.is_none()
-        || matches!(kind, "response.content_part.done" | "response.output_text.annotation.added")
-    {
-        if kind == "response.output_text.annotation.added" {
-            deltas.push(Delta::Raw { key: key(event), raw: data, closes: false });
-        }
-        return;
-    }
-    let key = item_key(event);
-    if matches!(kind, "response.reasoning_text.delta" | "response.reasoning_summary_text.delta")
-        && let Some(text) = event.delta.clone()
-    {
-        deltas.push(Delta::Text { key, kind: PartKind::Reasoning, text });
-    }
-    deltas.push(Delta::Raw { key, raw: data, closes: false });
-}
-
-fn read_terminal<'a>(event: &Event<'a>, deltas: &mut Vec<Delta<'a>>) {
-    let (mut usage, mut details): (&[u8], &[u8]) = (b"", b"");
-    members(event.response, |name, cursor| match name {
-        b"usage" => usage = cursor.skip(),
-        b"incomplete_details" => details = cursor.skip(),
-        _ => {
-            cursor.skip();
-        }
-    });
-    push_usage(usage, deltas);
-    let raw = if event.kind == "response.completed" { Cow::Borrowed("completed") } else { reason(details) };
-    let stop = match raw.as_ref() {
-        "completed" => Stop::EndTurn,
-        "max_output_tokens" => Stop::MaxTokens,
-        "content_filter" => Stop::ContentFilter,
-        _ => Stop::Other,
-    };
-    deltas.push(Delta::Stop { choice: 0, stop, raw });
-    deltas.push(Delta::End);
-}
-
-fn reason(details: &[u8]) -> Cow<'_, str> {
-    let mut reason = Cow::Borrowed("incomplete");
-    members(details, |name, cursor| match name {
-        b"reason" => reason = cursor.string().unwrap_or(Cow::Borrowed("incomplete")),
-        _ => {
-            cursor.skip();
-        }
-    });
-    reason
-}
-
-fn push_usage(raw: &[u8], deltas: &mut Vec<Delta<'_>>) {
-    let mut counters = Counters::default();
-    members(raw, |name, cursor| match name {
-        b"input_tokens" => counters.input = cursor.unsigned(),
-        b"output_tokens" => counters.output = cursor.unsigned(),
-        b"input_tokens_details" => members(cursor.skip(), |detail, cursor| match detail {
-            b"cached_tokens" => counters.cache_read = cursor.unsigned(),
-            _ => {
-                cursor.skip();
-            }
-        }),
-        _ => {
-            cursor.skip();
-        }
-    });
-    if !counters.is_empty() {
-        deltas.push(Delta::Usage(counters));
-    }
-}
-
-fn read_failed(response: &[u8]) -> Failure {
-    let mut failure = Failure::default();
-    members(response, |name, cursor| match name {
-        b"error" => failure = read_error_object(cursor.skip()),
-        _ => {
-            cursor.skip();
-        }
-    });
-    failure
-}
-
-/// Flat as documented, or nested as seen in practice.
-fn read_error(event: &Event<'_>) -> Failure {
-    if event.error.first() == Some(&b'{') {
-        return read_error_object(event.error);
-    }
-    let text = |raw: &[u8]| Cursor::new(raw).string().unwrap_or_default().into_owned();
-    let code = text(event.code);
-    Failure {
-        status: status_of(&code),
-        kind: code.clone(),
-        code,
-        message: text(event.message),
-        raw: Vec::new(),
-    }
-}
-
-fn read_error_object(raw: &[u8]) -> Failure {
-    let mut failure = Failure::default();
-    members(raw, |name, cursor| match name {
-        b"type" => failure.kind = cursor.string().unwrap_or_default().into_owned(),
-        b"code" => failure.code = cursor.string().unwrap_or_default().into_owned(),
-        b"message" => failure.message = cursor.string().unwrap_or_default().into_owned(),
-        _ => {
-            cursor.skip();
-        }
-    });
-    failure.status = status_of(&failure.code).or_else(|| status_of(&failure.kind));
-    failure
-}
-
-fn status_of(name: &str) -> Option<u16> {
-    match name {
-        "server_error" | "internal_error" => Some(500),
-        "rate_limit_exceeded" | "rate_limit_error" | "insufficient_quota" => Some(429),
-        "overloaded" | "service_unavailable" => Some(503),
-        "" => None,
-        _ => Some(400),
-    }
+    Key { slot: item.slot.saturating_add(event.content_index.min(SLOTS_PER_ITEM - 1)), ..item }
 }
 
 /// Visits the members of an object; anything else is visited as empty. The visitor consumes each value.

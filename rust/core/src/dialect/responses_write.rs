@@ -1,31 +1,39 @@
 //! `OpenAI` Responses: writing. One response id, rising sequence numbers, `.done` and `output` built from what left.
 
-use super::responses::members;
-use crate::cursor::{Cursor, string_into};
+use super::responses::{SLOTS_PER_ITEM, members};
+use super::responses_book::{Book, Entry};
+use super::responses_items::{Carries, Item};
+use crate::cursor::string_into;
 use crate::delta::{PartKind, Stop};
 use crate::turn::{Change, Part, Turn};
 
 /// Writing state of one reader.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Writer {
     /// The response object of `response.created`.
     response: Vec<u8>,
     /// Number of the next event.
     next_sequence: u64,
     rewriting: bool,
-    /// Finished output items by their number on the reader's wire.
-    items: Vec<(u32, Vec<u8>)>,
+    attempt: u32,
+    book: Book,
 }
 
+impl Default for Writer {
+    fn default() -> Self {
+        Self { response: Vec::new(), next_sequence: 0, rewriting: false, attempt: 1, book: Book::default() }
+    }
+}
+
+/// What was read. While nothing is rewritten the provider's numbers are the reader's.
 impl Writer {
     pub(super) fn sequence(&self) -> u64 {
         self.next_sequence
     }
 
-    /// An event was read; while nothing is rewritten its number is the reader's.
     pub(super) fn saw(&mut self, sequence: Option<u64>) {
-        if let (Some(sequence), false) = (sequence, self.rewriting) {
-            self.next_sequence = sequence + 1;
+        if !self.rewriting {
+            self.next_sequence = sequence.unwrap_or(self.next_sequence).saturating_add(1);
         }
     }
 
@@ -35,66 +43,122 @@ impl Writer {
         }
     }
 
-    pub(super) fn item_done(&mut self, output_index: Option<u64>, item: &[u8]) {
-        if let (Some(index), false) = (output_index, self.rewriting) {
-            self.put_item(u32::try_from(index).unwrap_or(u32::MAX), item.to_vec());
+    pub(super) fn added(&mut self, index: u32, slot: u32, id: &str, item: &[u8], at: u64) {
+        if !self.rewriting {
+            self.book.added(index, (self.attempt, slot), id.to_owned(), item, at);
+        }
+    }
+
+    pub(super) fn content_added(&mut self, index: u32, content: u32, at: u64) {
+        if !self.rewriting {
+            self.book.content_added(index, content, at);
+        }
+    }
+
+    pub(super) fn annotated(&mut self, index: u32, annotation: &[u8], at: u64) {
+        if !self.rewriting {
+            self.book.annotated(index, annotation, at);
+        }
+    }
+
+    pub(super) fn content_done(&mut self, index: u32, content: u32, part: &[u8], at: u64) {
+        if !self.rewriting {
+            self.book.content_done(index, content, part, at);
+        }
+    }
+
+    pub(super) fn item_done(&mut self, index: u32, item: &[u8], at: u64) {
+        if !self.rewriting {
+            self.book.done(index, item, at);
         }
     }
 
     pub(super) fn next_attempt(&mut self, rewriting: bool) {
-        self.rewriting = rewriting;
+        let attempt = self.attempt + 1;
         if !rewriting {
             *self = Self::default();
         }
+        self.rewriting = rewriting;
+        self.attempt = attempt;
+        self.book.next_attempt();
     }
 
     /// Only what has left counts: the event that would have had number `mark` did not.
-    pub(super) fn settle(&mut self, mark: Option<u64>, next_index: u32) {
-        if let Some(mark) = mark {
-            self.next_sequence = mark;
-        }
-        self.items.retain(|(index, _)| *index < next_index);
+    pub(super) fn settle(&mut self, mark: u64) {
+        self.next_sequence = mark;
+        self.book.settle(mark);
     }
+}
 
-    fn put_item(&mut self, index: u32, item: Vec<u8>) {
-        self.items.retain(|(known, _)| *known != index);
-        self.items.push((index, item));
-    }
-
+/// What is written.
+impl Writer {
     pub(super) fn change(&mut self, part: &Part, change: Change, out: &mut Vec<u8>) {
         match (part.kind, change) {
             (PartKind::Text | PartKind::Refusal, Change::Opened) => self.open_message(part, out),
-            (_, Change::Opened) => self.item("response.output_item.added", part, &part.raw.clone(), out),
-            (PartKind::Text, Change::Text { from, to }) => {
-                self.delta("response.output_text.delta", part, &part.text[from..to], out);
+            (_, Change::Opened) => self.open_item(part, &item_id(part), &part.raw, out),
+            (PartKind::Text | PartKind::Refusal, Change::Text { from, to }) => {
+                self.open_content(part, out);
+                self.text_delta(part, &part.text[from..to], out);
             }
-            (PartKind::Refusal, Change::Text { from, to }) => {
-                self.delta("response.refusal.delta", part, &part.text[from..to], out);
+            (PartKind::Tool, Change::Text { from, to }) => self.call_delta(part, &part.text[from..to], out),
+            (PartKind::Tool, Change::Replaced) => self.call_delta(part, &part.text, out),
+            (PartKind::Text | PartKind::Refusal, Change::Closed) => {
+                self.open_content(part, out);
+                self.close_message(part, out);
             }
-            (PartKind::Tool, Change::Text { from, to }) => {
-                self.delta(call_event(part, "delta"), part, &part.text[from..to], out);
-            }
-            (PartKind::Tool, Change::Replaced) => {
-                self.delta(call_event(part, "delta"), part, &part.text, out);
-            }
-            (PartKind::Text | PartKind::Refusal, Change::Closed) => self.close_message(part, out),
-            (PartKind::Tool, Change::Closed) => self.close_call(part, out),
-            (_, Change::Closed) => self.close_other(part, out),
+            (PartKind::Tool, Change::Closed) if carries(part) != Carries::Item => self.close_call(part, out),
+            (_, Change::Closed) => self.close_as_received(part, out),
             _ => {}
-        }
-        if change != Change::Closed {
-            self.items.retain(|(index, _)| *index != part.out_index);
         }
     }
 
+    fn open_item(&mut self, part: &Part, id: &str, item: &[u8], out: &mut Vec<u8>) {
+        let (index, key) = (part.out_index, (part.attempt, part.key.slot));
+        self.book.added(index, key, id.to_owned(), item, self.next_sequence);
+        self.item_event("response.output_item.added", index, item, out);
+    }
+
+    /// A message item. Further content of one the provider opened becomes a message of its own.
     fn open_message(&mut self, part: &Part, out: &mut Vec<u8>) {
+        if !part.raw.is_empty() {
+            return self.open_item(part, &item_id(part), &part.raw, out);
+        }
+        let content = part.key.slot % SLOTS_PER_ITEM;
+        let id = match (part.id.as_str(), content) {
+            ("", _) => format!("msg_{}_{}", part.attempt, part.out_index),
+            (id, 0) => id.to_owned(),
+            (id, content) => format!("{id}_{content}"),
+        };
         let mut item = b"{\"id\":".to_vec();
-        string_into(&message_id(part), &mut item);
+        string_into(&id, &mut item);
         item.extend_from_slice(
             b",\"type\":\"message\",\"status\":\"in_progress\",\"content\":[],\"role\":\"assistant\"}",
         );
-        self.item("response.output_item.added", part, &item, out);
-        self.part_event("response.content_part.added", part, "", out);
+        self.open_item(part, &id, &item, out);
+    }
+
+    /// The content part that text goes into, unless it is there.
+    fn open_content(&mut self, part: &Part, out: &mut Vec<u8>) {
+        if self.book.find(part.out_index).is_some_and(|entry| entry.content().is_none()) {
+            self.book.content_added(part.out_index, 0, self.next_sequence);
+            self.part_event("response.content_part.added", part, &content_of(part, "", b"[]"), out);
+        }
+    }
+
+    fn text_delta(&mut self, part: &Part, text: &str, out: &mut Vec<u8>) {
+        let name = if part.kind == PartKind::Refusal {
+            "response.refusal.delta"
+        } else {
+            "response.output_text.delta"
+        };
+        self.begin(name, out);
+        self.place(part, out);
+        out.extend_from_slice(b",\"delta\":");
+        string_into(text, out);
+        if part.kind == PartKind::Text {
+            out.extend_from_slice(b",\"logprobs\":[]");
+        }
+        out.extend_from_slice(b"}\n\n");
     }
 
     fn close_message(&mut self, part: &Part, out: &mut Vec<u8>) {
@@ -104,95 +168,113 @@ impl Writer {
             ("response.output_text.done", "text")
         };
         self.begin(name, out);
-        Self::place(part, out);
+        self.place(part, out);
         out.extend_from_slice(format!(",\"{member}\":").as_bytes());
         string_into(&part.text, out);
         if part.kind == PartKind::Text {
             out.extend_from_slice(b",\"logprobs\":[]");
         }
         out.extend_from_slice(b"}\n\n");
-        self.part_event("response.content_part.done", part, &part.text, out);
-        let mut item = b"{\"id\":".to_vec();
-        string_into(&message_id(part), &mut item);
-        item.extend_from_slice(b",\"type\":\"message\",\"status\":\"completed\",\"content\":[");
-        content_into(part, &part.text, &mut item);
-        item.extend_from_slice(b"],\"role\":\"assistant\"}");
-        self.item("response.output_item.done", part, &item, out);
-        self.put_item(part.out_index, item);
+        let annotations = self.book.find(part.out_index).map_or(b"[]".to_vec(), Entry::annotation_list);
+        let content = content_of(part, &part.text, &annotations);
+        let at = self.next_sequence;
+        self.part_event("response.content_part.done", part, &content, out);
+        let (content_index, _) = self.position(part);
+        self.book.content_done(part.out_index, content_index, &content, at);
+        self.finish_item(part.out_index, out);
+    }
+
+    /// Finishes an item from what the book knows of it.
+    fn finish_item(&mut self, index: u32, out: &mut Vec<u8>) {
+        let Some(entry) = self.book.find(index) else { return };
+        let item = if Item::read(&entry.raw).part_kind() == Some(PartKind::Text) {
+            replaced(&entry.raw, &[("status", b"\"completed\""), ("content", &entry.content_list())])
+        } else {
+            replaced(&entry.raw, &[("status", b"\"incomplete\"")])
+        };
+        self.item_done_event(index, &item, out);
+    }
+
+    fn call_delta(&mut self, part: &Part, text: &str, out: &mut Vec<u8>) {
+        let name = match carries(part) {
+            Carries::Json => "response.function_call_arguments.delta",
+            Carries::FreeText => "response.custom_tool_call_input.delta",
+            Carries::Item => return,
+        };
+        self.call_event(name, part, "delta", text, out);
     }
 
     fn close_call(&mut self, part: &Part, out: &mut Vec<u8>) {
-        let member = if call_event(part, "done").contains("custom") { "input" } else { "arguments" };
-        self.begin(call_event(part, "done"), out);
-        out.extend_from_slice(b",\"item_id\":");
-        string_into(&item_id(part), out);
-        out.extend_from_slice(format!(",\"output_index\":{},\"{member}\":", part.out_index).as_bytes());
-        string_into(part.final_arguments(), out);
-        out.extend_from_slice(b"}\n\n");
+        let (name, member) = match carries(part) {
+            Carries::FreeText => ("response.custom_tool_call_input.done", "input"),
+            _ => ("response.function_call_arguments.done", "arguments"),
+        };
+        self.call_event(name, part, member, part.final_arguments(), out);
         let mut arguments = Vec::new();
         string_into(part.final_arguments(), &mut arguments);
         let item = replaced(&part.raw, &[(member, &arguments), ("status", b"\"completed\"")]);
-        self.item("response.output_item.done", part, &item, out);
-        self.put_item(part.out_index, item);
+        self.item_done_event(part.out_index, &item, out);
     }
 
-    /// A reasoning or server-side item that its attempt left open.
-    fn close_other(&mut self, part: &Part, out: &mut Vec<u8>) {
-        let item = replaced(&part.raw, &[("status", b"\"incomplete\"")]);
-        self.item("response.output_item.done", part, &item, out);
-        self.put_item(part.out_index, item);
+    fn call_event(&mut self, name: &str, part: &Part, member: &str, text: &str, out: &mut Vec<u8>) {
+        self.begin(name, out);
+        out.extend_from_slice(b",\"item_id\":");
+        string_into(&item_id(part), out);
+        out.extend_from_slice(format!(",\"output_index\":{},\"{member}\":", part.out_index).as_bytes());
+        string_into(text, out);
+        out.extend_from_slice(b"}\n\n");
+    }
+
+    /// An item whose finished form was received and has not left, or that its attempt left open.
+    fn close_as_received(&mut self, part: &Part, out: &mut Vec<u8>) {
+        let finished = self.book.unsent((part.attempt, part.key.slot)).map(<[u8]>::to_vec);
+        let item = finished.unwrap_or_else(|| unfinished(part));
+        self.item_done_event(part.out_index, &item, out);
     }
 
     /// An event of the provider under the reader's numbers.
     pub(super) fn raw(&mut self, part: &Part, raw: &[u8], out: &mut Vec<u8>) {
-        let (mut kind, mut item): (&[u8], &[u8]) = (b"", b"");
-        members(raw, |name, cursor| match name {
-            b"type" => kind = cursor.skip(),
+        let (mut name, mut item, mut annotation): (_, &[u8], &[u8]) = (String::new(), b"", b"");
+        members(raw, |member, cursor| match member {
+            b"type" => name = cursor.string().unwrap_or_default().into_owned(),
             b"item" => item = cursor.skip(),
+            b"annotation" => annotation = cursor.skip(),
             _ => {
                 cursor.skip();
             }
         });
-        let name = Cursor::new(kind).string().unwrap_or_default();
+        let (index, at) = (part.out_index, self.take_sequence());
         if name == "response.output_item.done" {
-            self.put_item(part.out_index, item.to_vec());
+            self.book.done(index, item, at);
+        } else if !annotation.is_empty() {
+            self.book.annotated(index, annotation, at);
         }
-        let sequence = self.take_sequence().to_string();
-        let index = part.out_index.to_string();
-        let mut id = Vec::new();
-        string_into(&message_id(part), &mut id);
-        let text = matches!(part.kind, PartKind::Text | PartKind::Refusal);
+        let (sequence, output_index) = (at.to_string(), index.to_string());
         let mut values: Vec<(&str, &[u8])> =
-            vec![("sequence_number", sequence.as_bytes()), ("output_index", index.as_bytes())];
-        if text {
-            values.push(("item_id", &id));
+            vec![("sequence_number", sequence.as_bytes()), ("output_index", output_index.as_bytes())];
+        let (content, id) = self.position(part);
+        let (content, mut quoted) = (content.to_string(), Vec::new());
+        string_into(&id, &mut quoted);
+        if matches!(part.kind, PartKind::Text | PartKind::Refusal) {
+            values.extend([("item_id", quoted.as_slice()), ("content_index", content.as_bytes())]);
         }
         out.extend_from_slice(format!("event: {name}\ndata: ").as_bytes());
-        out.extend_from_slice(&replaced(raw, &values));
+        line_into(&replaced(raw, &values), out);
         out.extend_from_slice(b"\n\n");
     }
 
     pub(super) fn end(&mut self, turn: &Turn, out: &mut Vec<u8>) {
-        let stop = turn.stop_reason().map_or(Stop::Other, |(stop, _)| stop);
-        let (name, status, details): (_, &[u8], &[u8]) = match stop {
-            Stop::MaxTokens => {
-                ("response.incomplete", b"\"incomplete\"", b"{\"reason\":\"max_output_tokens\"}")
-            }
-            Stop::ContentFilter => {
-                ("response.incomplete", b"\"incomplete\"", b"{\"reason\":\"content_filter\"}")
-            }
-            _ => ("response.completed", b"\"completed\"", b"null"),
-        };
-        self.items.sort_by_key(|(index, _)| *index);
-        let items: Vec<&[u8]> = self.items.iter().map(|(_, item)| item.as_slice()).collect();
-        let output = [b"[".as_slice(), &items.join(b",".as_slice()), b"]"].concat();
-        let usage = usage_of(turn);
+        for index in self.book.unfinished() {
+            self.finish_item(index, out);
+        }
+        let (name, status, details) = ending(turn);
+        let (output, usage) = (self.book.output(), usage_of(turn));
         let values =
-            [("status", status), ("output", &output), ("usage", &usage), ("incomplete_details", details)];
+            [("status", status), ("output", &output), ("usage", &usage), ("incomplete_details", &details)];
         let response = replaced(&self.response, &values);
         self.begin(name, out);
         out.extend_from_slice(b",\"response\":");
-        out.extend_from_slice(&response);
+        line_into(&response, out);
         out.extend_from_slice(b"}\n\n");
     }
 
@@ -221,79 +303,94 @@ impl Writer {
         );
     }
 
-    fn place(part: &Part, out: &mut Vec<u8>) {
+    /// Where a message's text goes: the number of its content part and the id of its item.
+    fn position(&self, part: &Part) -> (u32, String) {
+        let entry = self.book.find(part.out_index);
+        entry.map_or((0, part.id.clone()), |entry| (entry.content().unwrap_or(0), entry.id.clone()))
+    }
+
+    fn place(&self, part: &Part, out: &mut Vec<u8>) {
+        let (content, id) = self.position(part);
         out.extend_from_slice(b",\"item_id\":");
-        string_into(&message_id(part), out);
-        out.extend_from_slice(format!(",\"output_index\":{},\"content_index\":0", part.out_index).as_bytes());
+        string_into(&id, out);
+        let place = format!(",\"output_index\":{},\"content_index\":{content}", part.out_index);
+        out.extend_from_slice(place.as_bytes());
     }
 
-    fn delta(&mut self, name: &str, part: &Part, text: &str, out: &mut Vec<u8>) {
+    fn item_done_event(&mut self, index: u32, item: &[u8], out: &mut Vec<u8>) {
+        self.book.done(index, item, self.next_sequence);
+        self.item_event("response.output_item.done", index, item, out);
+    }
+
+    fn item_event(&mut self, name: &str, index: u32, item: &[u8], out: &mut Vec<u8>) {
         self.begin(name, out);
-        if part.kind == PartKind::Tool {
-            out.extend_from_slice(b",\"item_id\":");
-            string_into(&item_id(part), out);
-            out.extend_from_slice(format!(",\"output_index\":{}", part.out_index).as_bytes());
-        } else {
-            Self::place(part, out);
-        }
-        out.extend_from_slice(b",\"delta\":");
-        string_into(text, out);
-        if part.kind == PartKind::Text {
-            out.extend_from_slice(b",\"logprobs\":[]");
-        }
+        out.extend_from_slice(format!(",\"output_index\":{index},\"item\":").as_bytes());
+        line_into(item, out);
         out.extend_from_slice(b"}\n\n");
     }
 
-    fn item(&mut self, name: &str, part: &Part, item: &[u8], out: &mut Vec<u8>) {
+    fn part_event(&mut self, name: &str, part: &Part, content: &[u8], out: &mut Vec<u8>) {
         self.begin(name, out);
-        out.extend_from_slice(format!(",\"output_index\":{},\"item\":", part.out_index).as_bytes());
-        out.extend_from_slice(item);
-        out.extend_from_slice(b"}\n\n");
-    }
-
-    fn part_event(&mut self, name: &str, part: &Part, text: &str, out: &mut Vec<u8>) {
-        self.begin(name, out);
-        Self::place(part, out);
+        self.place(part, out);
         out.extend_from_slice(b",\"part\":");
-        content_into(part, text, out);
+        line_into(content, out);
         out.extend_from_slice(b"}\n\n");
     }
 }
 
-fn content_into(part: &Part, text: &str, out: &mut Vec<u8>) {
+/// JSON that came in several lines of data goes into one.
+fn line_into(json: &[u8], out: &mut Vec<u8>) {
+    out.extend(json.iter().filter(|byte| !matches!(byte, b'\n' | b'\r')));
+}
+
+fn content_of(part: &Part, text: &str, annotations: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
     if part.kind == PartKind::Refusal {
         out.extend_from_slice(b"{\"type\":\"refusal\",\"refusal\":");
     } else {
-        out.extend_from_slice(b"{\"type\":\"output_text\",\"annotations\":[],\"logprobs\":[],\"text\":");
+        out.extend_from_slice(b"{\"type\":\"output_text\",\"annotations\":");
+        out.extend_from_slice(annotations);
+        out.extend_from_slice(b",\"logprobs\":[],\"text\":");
     }
-    string_into(text, out);
+    string_into(text, &mut out);
     out.push(b'}');
-}
-
-fn message_id(part: &Part) -> String {
-    if part.id.is_empty() { format!("msg_{}_{}", part.attempt, part.out_index) } else { part.id.clone() }
+    out
 }
 
 /// The item's own id; `part.id` of a call is the client's `call_id`.
 fn item_id(part: &Part) -> String {
-    let mut id = String::new();
-    members(&part.raw, |name, cursor| match name {
-        b"id" => id = cursor.string().unwrap_or_default().into_owned(),
-        _ => {
-            cursor.skip();
-        }
-    });
-    id
+    Item::read(&part.raw).id.into_owned()
 }
 
-fn call_event(part: &Part, stage: &str) -> &'static str {
-    let custom = memchr::memmem::find(&part.raw, b"custom_tool_call").is_some();
-    match (custom, stage) {
-        (false, "delta") => "response.function_call_arguments.delta",
-        (false, _) => "response.function_call_arguments.done",
-        (true, "delta") => "response.custom_tool_call_input.delta",
-        (true, _) => "response.custom_tool_call_input.done",
+fn carries(part: &Part) -> Carries {
+    Item::read(&part.raw).carries().unwrap_or(Carries::Json)
+}
+
+/// The item of a part that was cut off, with what was shown of its reasoning.
+fn unfinished(part: &Part) -> Vec<u8> {
+    let mut summary = b"[{\"type\":\"summary_text\",\"text\":".to_vec();
+    string_into(&part.text, &mut summary);
+    summary.extend_from_slice(b"}]");
+    let status: (&str, &[u8]) = ("status", b"\"incomplete\"");
+    if part.kind == PartKind::Reasoning && !part.text.is_empty() {
+        return replaced(&part.raw, &[status, ("summary", &summary)]);
     }
+    replaced(&part.raw, &[status])
+}
+
+/// Name, status and details of the terminal event.
+fn ending(turn: &Turn) -> (&'static str, &'static [u8], Vec<u8>) {
+    let (stop, raw) = turn.stop_reason().unwrap_or((Stop::EndTurn, "completed"));
+    let reason = match (stop, raw) {
+        (Stop::MaxTokens, _) => "max_output_tokens",
+        (Stop::ContentFilter, _) => "content_filter",
+        (Stop::Other, raw) if !raw.is_empty() => raw,
+        _ => return ("response.completed", b"\"completed\"", b"null".to_vec()),
+    };
+    let mut details = b"{\"reason\":".to_vec();
+    string_into(reason, &mut details);
+    details.push(b'}');
+    ("response.incomplete", b"\"incomplete\"", details)
 }
 
 /// `raw` with the values of some members replaced; members it lacks are added.
@@ -336,4 +433,15 @@ fn usage_of(turn: &Turn) -> Vec<u8> {
         input + output
     )
     .into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::replaced;
+
+    #[test]
+    fn members_are_replaced_in_place_and_missing_ones_added() {
+        let raw = br#"{"a": 1, "b":{"c":[2]}}"#;
+        assert_eq!(replaced(raw, &[("b", b"3"), ("d", b"\"x\"")]), br#"{"a":1,"b":3,"d":"x"}"#);
+    }
 }

@@ -88,7 +88,7 @@ pub struct Splice {
     rewriting: bool,
     /// The message's envelope has left.
     begun: bool,
-    /// The dialect's mark before the frame at hand.
+    /// The dialect's mark before the frame at hand; after a cut that of everything received.
     mark: u64,
     /// Number of the next part on the reader's wire, where parts are numbered.
     next_index: u32,
@@ -302,7 +302,7 @@ impl Splice {
         let mut deltas = Vec::new();
         self.dialect.read(frame, &mut deltas);
         if deltas.iter().all(|delta| matches!(delta, Delta::Keepalive)) {
-            self.take_silent(raw, outbox, at);
+            self.take_keepalive(raw, outbox, at);
             return;
         }
         self.progress += 1;
@@ -347,6 +347,15 @@ impl Splice {
             outbox.pass(at, at + raw.len());
         } else {
             self.hold.push(raw, Vec::new(), true, self.dialect.mark());
+        }
+    }
+
+    fn take_keepalive(&mut self, raw: &[u8], outbox: &mut Outbox<'_>, at: usize) {
+        if !self.dialect.numbers_keepalives() {
+            self.take_silent(raw, outbox, at);
+        } else if self.options.reader == Reader::Bytes && !self.rewriting {
+            self.effects.clear();
+            self.settle(Some(at), raw, outbox);
         }
     }
 
@@ -517,7 +526,7 @@ impl Splice {
             self.expire_seam(&mut out);
             return out;
         }
-        self.hold.expire(&mut self.turn);
+        self.hold.expire(&mut self.turn, self.dialect.keeps_openings());
         self.begun |= self.hold.release(&mut out);
         out
     }

@@ -41,8 +41,8 @@ impl Splice {
         }
         self.tail.clear();
         self.settle_open_seam();
-        self.turn.complete_whole_calls();
         self.hold.mark_shown(&mut self.turn);
+        self.turn.complete_whole_calls();
         self.settle_numbers();
         self.announce_ready();
         out
@@ -56,7 +56,8 @@ impl Splice {
             }
         }
         self.next_index = self.settled_index;
-        self.dialect.settle(self.hold.first_mark(), self.settled_index);
+        self.mark = self.dialect.mark();
+        self.dialect.settle(self.hold.first_mark().unwrap_or(self.mark));
     }
 
     fn take_pending_frame(&mut self, out: &mut Vec<u8>) {
@@ -202,11 +203,13 @@ impl Splice {
     fn write_envelope(&mut self, out: &mut Vec<u8>) {
         if !self.begun && !self.rewriting {
             self.begun |= self.hold.release_envelope(out);
+            self.dialect.settle(self.hold.first_mark().unwrap_or(self.mark));
         }
     }
 
     /// Writes what was received and has not left; blanks at the end of a text are dropped, the model sends them again.
     fn write_unshown(&mut self, out: &mut Vec<u8>) {
+        self.drop_unshown();
         for index in 0..self.turn.parts.len() {
             let part = &mut self.turn.parts[index];
             let shown = part.shown;
@@ -220,6 +223,12 @@ impl Splice {
             }
         }
         self.turn.parts.retain(|part| part.shown.opened || !part.text.is_empty());
+    }
+
+    /// Parts whose events are only passed on cannot be written any more.
+    fn drop_unshown(&mut self) {
+        let dialect = &self.dialect;
+        self.turn.parts.retain(|part| part.shown.opened || dialect.rewrites(part.kind));
     }
 
     /// Writes what of one part has not left, its closing excepted.
@@ -310,6 +319,7 @@ impl Splice {
             self.announce_finish();
         } else {
             self.write_envelope(&mut out);
+            self.drop_unshown();
             for index in 0..self.turn.parts.len() {
                 if !matches!(self.turn.parts[index].kind, PartKind::Server | PartKind::Other) {
                     self.write_rest(index, &mut out);
