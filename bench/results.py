@@ -61,10 +61,9 @@ class Results:
 
     def latencies(self) -> Iterator[tuple[str, str, float, float]]:
         """What, side, median and p99 in milliseconds."""
-        for side, values_ms in self.readings["first token"].items():
-            yield "time to first token", side, median(values_ms), p99(values_ms)
-        values_ms = self.readings["reconnect"]["reconnect_ms"]
-        yield "reset to next request", "seamstream", median(values_ms), p99(values_ms)
+        for name in ("first token", "reconnect"):
+            for side, values_ms in self.readings[name].items():
+                yield name, side, median(values_ms), p99(values_ms)
 
     def events_per_read(self) -> Iterator[tuple[str, float]]:
         for name, readings in self.readings.items():

@@ -1,1 +1,85 @@
 """seamstream: an LLM answer that breaks while it streams still reaches its reader whole."""
+
+from .capture import capture
+from .errors import (
+    ConfigurationError,
+    FrameTooLarge,
+    HttpFailureError,
+    NotAnEventStream,
+    SeamstreamError,
+    StoreError,
+    StreamCutError,
+)
+from .middleware import RecoveryMiddleware
+from .recovery.continuation.profiles import Profile, ProfileBook
+from .recovery.policy import BackoffPolicy, RecoveryPolicy
+from .stores.checkpoints import StreamCheckpoint, StreamCheckpointStore
+from .stores.memory import InMemoryStreamCheckpointStore
+from .stream import Run, stream
+from .types import (
+    AttemptRecord,
+    AttemptStart,
+    Event,
+    Finish,
+    InterruptCause,
+    Outcome,
+    PartialToolCall,
+    Plan,
+    ReasoningDelta,
+    RefusalDelta,
+    Seam,
+    SeamRecord,
+    StreamReset,
+    TextDelta,
+    ToolCall,
+    ToolCallCancel,
+    ToolCallDelta,
+    ToolCallReady,
+    ToolCallStart,
+    Turn,
+    Usage,
+    UsageUpdate,
+)
+
+__all__ = [
+    "AttemptRecord",
+    "AttemptStart",
+    "BackoffPolicy",
+    "ConfigurationError",
+    "Event",
+    "Finish",
+    "FrameTooLarge",
+    "HttpFailureError",
+    "InMemoryStreamCheckpointStore",
+    "InterruptCause",
+    "NotAnEventStream",
+    "Outcome",
+    "PartialToolCall",
+    "Plan",
+    "Profile",
+    "ProfileBook",
+    "ReasoningDelta",
+    "RecoveryMiddleware",
+    "RecoveryPolicy",
+    "RefusalDelta",
+    "Run",
+    "Seam",
+    "SeamRecord",
+    "SeamstreamError",
+    "StoreError",
+    "StreamCheckpoint",
+    "StreamCheckpointStore",
+    "StreamCutError",
+    "StreamReset",
+    "TextDelta",
+    "ToolCall",
+    "ToolCallCancel",
+    "ToolCallDelta",
+    "ToolCallReady",
+    "ToolCallStart",
+    "Turn",
+    "Usage",
+    "UsageUpdate",
+    "capture",
+    "stream",
+]

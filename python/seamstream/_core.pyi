@@ -1,6 +1,20 @@
-"""The Rust core: bytes in, bytes and deltas out. No I/O, no clock. Objects belong to one stream and one thread."""
+"""The Rust core: bytes in, bytes and deltas out. No I/O, no clock.
+
+Objects belong to one stream and one thread.
+"""
 
 from typing import Any, Final, Literal, final
+
+__all__ = [
+    "DEBUG_BUILD",
+    "CoreError",
+    "FrameTooLargeError",
+    "JsonScanner",
+    "Splice",
+    "SseDecoder",
+    "SseEvent",
+    "__version__",
+]
 
 __version__: Final[str]
 DEBUG_BUILD: Final[bool]
@@ -29,7 +43,7 @@ class SseDecoder:
     def __new__(cls, *, max_event_bytes: int = 16_777_216) -> SseDecoder: ...
     def feed(self, chunk: bytes) -> list[SseEvent]: ...
     def finish(self) -> list[SseEvent]:
-        """End of input: a pending event whose data is one whole JSON object or `[DONE]` is given, else nothing."""
+        """End of input: a pending event whose data is a whole JSON object or `[DONE]` is given, no other."""
     @property
     def last_event_id(self) -> str: ...
     @property
@@ -76,17 +90,20 @@ class Splice:
     def feed(self, chunk: bytes) -> bytes:
         """Give received bytes; returns what may go to the reader now (the same object when nothing was held).
 
-        Never raises on content: a passed limit sets `degraded` and the stream goes on verbatim. An event above
-        `max_event_bytes` ends the attempt (flag 4) with `error` of type `frame_too_large`; what came before it is
-        returned as usual.
+        Never raises on content: a passed limit sets `degraded` and the stream goes on verbatim. An event
+        above `max_event_bytes` ends the attempt (flag 4) with `error` of type `frame_too_large`; what came
+        before it is returned as usual.
         """
     def events(self) -> list[tuple[Any, ...]]:
-        """Typed events since the last call (reader="typed" only): ("text", str), ("reasoning", str),
-        ("refusal", str), ("tool_start", id, name), ("tool_delta", id, args), ("tool_ready", id, name, args),
-        ("tool_cancel", id, name, reason), ("reset", reason), ("seam", offset, join), ("usage",), ("finish", stop)."""
+        """Typed events since the last call (reader="typed" only).
+
+        ("text", str), ("reasoning", str), ("refusal", str), ("tool_start", id, name),
+        ("tool_delta", id, args), ("tool_ready", id, name, args), ("tool_cancel", id, name, reason),
+        ("reset", reason), ("seam", offset, join), ("usage",), ("finish", stop).
+        """
     @property
     def flags(self) -> int:
-        """0 in steady flow. Bit 1: something is held (see `waiting`); 2: no progress in the last chunk (pings,
+        """0 in steady flow. 1: something is held (see `waiting`); 2: no progress in the last chunk (pings,
         comments, blanks only); 4: the attempt must end now (in-band error or abnormal stop, see `error`);
         8: the answer is proven complete and its end has left (`done`); 16: degraded;
         32: the seam was refused (see `seam_refusal`); 64: the phase is "quiet" or "start"."""
@@ -94,7 +111,7 @@ class Splice:
     def waiting(self) -> Literal["preamble", "seam", "tool", "end"] | None: ...
     @property
     def phase(self) -> Literal["start", "text", "quiet"]:
-        """start: no content yet in this attempt; quiet: reasoning, a tool call or a server-side item is open."""
+        """start: no content yet in this attempt; quiet: reasoning, a call or a server-side item is open."""
     @property
     def progress(self) -> int:
         """Counts events that are progress (not pings, comments, blanks)."""
@@ -119,8 +136,10 @@ class Splice:
     def snapshot(self) -> dict[str, Any]:
         """The fields of `seamstream.types.Snapshot` (nested records as tuples in field order)."""
     def cut(self) -> bytes:
-        """The attempt is over. A pending event whose data is a whole JSON object or `[DONE]` is taken. Returns
-        bytes that may still leave; afterwards `snapshot()` is what the planner wants."""
+        """The attempt is over. A pending event whose data is a whole JSON object or `[DONE]` is taken.
+
+        Returns bytes that may still leave; afterwards `snapshot()` is what the planner wants.
+        """
     def resume(
         self,
         plan: Literal["R1", "R3", "R4"],
@@ -132,16 +151,19 @@ class Splice:
         stop: list[str] = ...,
         reason: str = "",
     ) -> bytes:
-        """The next attempt begins. R1/R3: `exact` for prefill-like strategies, else `quote` is the text whose echo
-        anchors the seam; `stripped` are shown blanks that the prefix sent did not carry. R4: the turn is dropped.
-        Returns bytes that leave now (closing of an unsigned thinking block)."""
+        """The next attempt begins.
+
+        R1/R3: `exact` for prefill-like strategies, else `quote` is the text whose echo anchors the seam;
+        `stripped` are shown blanks that the prefix sent did not carry. R4: the turn is dropped. Returns bytes
+        that leave now (closing of an unsigned thinking block).
+        """
     def finish(self) -> bytes:
         """R0: the closing bytes that are still missing."""
     def synthesize_tool_use(self) -> bytes:
         """R2: held complete calls, the tool-use stop and the end, in the dialect's own form."""
     def finish_length(self) -> bytes:
         """End the turn as `length` without a request."""
-    def fail(self, error_type: str, message: str, status: int | None = None) -> bytes:
+    def fail(self) -> bytes:
         """What was received and held, then the provider's own error event if there was one, else nothing."""
     def error_event(self, error_type: str, message: str, status: int | None = None) -> bytes:
         """An error in the dialect's own form, for surfaces that cannot raise (gateway)."""

@@ -10,3 +10,8 @@ from .recovery.policy import RecoveryPolicy
 def apply_environment(policy: RecoveryPolicy) -> RecoveryPolicy:
     """The policy as `SEAMSTREAM_MODE` overrides it."""
     return policy.with_environment(os.environ)
+
+
+def colour_is_refused() -> bool:
+    """Whether the user wants no colours from any program (no-color.org)."""
+    return bool(os.environ.get("NO_COLOR"))

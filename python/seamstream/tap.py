@@ -136,7 +136,9 @@ class Tap:
 
     def _connection_gone(self, *_: Any) -> None:
         """The connection was closed; the body's own end, if it has one, was told before."""
-        if self._state is _State.LIVE and not self._ended:
+        if self._state is _State.ENDED:
+            self._drop_upstream()
+        elif self._state is _State.LIVE and not self._ended:
             self.body_broke(ConnectionResetError("the connection was closed in the middle of the body"))
 
     # ------------------------------------------------------------ running the driver

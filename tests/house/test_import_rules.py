@@ -28,7 +28,7 @@ LOWER_UNITS = {
     "types": set(),
     "recovery": {"errors", "types"},
     "clock": {"errors", "types"},
-    "driver": {"_core", "clock", "effects", "errors", "observe", "recovery", "types"},
+    "driver": {"_core", "clock", "effects", "errors", "observe", "recovery", "stores", "types"},
 }
 """Units whose imports are few on purpose, with all that they may import of the package."""
 

@@ -57,6 +57,10 @@ class Dialect(ABC):
         """The text in a response body that broke off; an event whose data did not arrive whole is none."""
         return "".join(self.text_of(event) for event in _whole_events(body))
 
+    def pieces(self, body: bytes) -> int:
+        """How many pieces of text it holds; each took the model at least one token."""
+        return sum(1 for event in _whole_events(body) if self.text_of(event))
+
     @abstractmethod
     def text_of(self, event: dict[str, Any]) -> str:
         """The piece of text that one event carries."""

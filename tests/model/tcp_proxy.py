@@ -12,7 +12,7 @@ import enum
 import socket
 import struct
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import TracebackType
 
 from .http_wire import Head, Piece, encode_chunk, read_head, read_request_body, read_response_body
@@ -47,7 +47,7 @@ class Exchange:
     request_body: bytes
     cut: Cut | None
     status_line: str = ""
-    response_body: bytearray = field(default_factory=bytearray)
+    response_body: bytes = b""
     broken: bool = False
     """The cut was made (it is not when the body was shorter than the cut's place)."""
 

@@ -21,13 +21,12 @@ pytestmark = pytest.mark.model
 QUESTION = "The planets of the solar system, one on each line:"
 PREFIXES = (
     "* Mercury\n* Venus",
-    "* Mercury\n* Ve",
     "* Mercury\n* ",
     "* Mercury\n",
     "  * 東京 and K\u00f6",
     "😀",
 )
-TOKENS = 6
+TOKENS = 4
 
 
 @pytest.fixture

@@ -1,1 +1,1 @@
-
+"""The command line; `main.py` is where it begins."""

@@ -70,18 +70,24 @@ def give_up(run: Parts, setback: Setback, step: GiveUp) -> Steps:
         yield _without_stream(run, setback)
         return
     yield Close()
-    data = run.guard.act(lambda splice: splice.fail(step.code, step.why))
+    data = run.guard.act(lambda splice: splice.fail())
     yield from run.give(data)
     if setback.too_large and run.snapshot is not None:
         yield Fail(frame_error(run.spec, run.snapshot))
-    elif run.spec.reader == "bytes" and run.snapshot is not None and run.snapshot.error is not None:
-        yield FINISH  # the provider's own error event was the last thing that left
+    elif run.spec.reader == "bytes" and _ended_with_their_error(run, data):
+        yield FINISH
     else:
         error = cut_error(
             run.spec, cut=run.cut, last=setback, step=step, attempt=run.history.attempt,
             snapshot=run.snapshot, turn=turn,
         )  # fmt: skip
         yield Fail(error)
+
+
+def _ended_with_their_error(run: Parts, data: bytes) -> bool:
+    """The provider's own error event was the last thing that left, so the reader knows."""
+    error = run.snapshot.error if run.snapshot is not None else None
+    return error is not None and error.raw != b"" and data.endswith(error.raw)
 
 
 def _without_stream(run: Parts, setback: Setback) -> Effect:

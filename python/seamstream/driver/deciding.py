@@ -14,7 +14,7 @@ from ..recovery.continuation.build import Continuation, Strategy, build_continua
 from ..recovery.continuation.request import RequestFacts, read_request
 from ..recovery.digests import content_digest, digest
 from ..recovery.error_codes import FailureKind
-from ..recovery.planner import Decision, make_plan, plan_restart
+from ..recovery.planner import Decision, is_complete, make_plan, plan_restart
 from ..recovery.retry_budget import TargetBudget
 from ..recovery.states import closed_gate
 from ..types import InterruptCause, Plan, Snapshot
@@ -47,6 +47,8 @@ class Setback:
     error: BaseException | None = None
     opened: Opened | None = None
     seam_refusal: str | None = None
+    refusal: str | None = None
+    """Why nothing but a turn that is whole already can come of this."""
     too_large: bool = False
     """One event was larger than allowed: an error of its own."""
 
@@ -102,6 +104,8 @@ class Decider:
         """What could be done, budgets apart. `snapshot` is None while no stream has begun."""
         if snapshot is None:
             return self._before_stream(setback)
+        if setback.refusal is not None and not is_complete(snapshot, self.facts):
+            return Decision(None, refusal=f"{NOT_CONTINUABLE}: {setback.refusal}")
         if setback.seam_refusal is not None:
             return plan_restart(snapshot, self._spec.reader, setback.seam_refusal)
         return make_plan(

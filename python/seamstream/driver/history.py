@@ -12,11 +12,11 @@ from ..observe.provenance import provenance
 from ..recovery.states import RunInput, RunMachine, RunState
 from ..stores.checkpoints import StreamCheckpoint
 from ..types import AttemptRecord, Outcome, OutcomeKind, Plan, SeamRecord, Snapshot, Turn, Usage
-from .snapshots import AttemptUsage, extra_usage, sum_usage, usage_of
+from .snapshots import AttemptUsage, Bill, extra_usage, sum_usage
 from .spec import RunSpec, Services
 
 _REQUEST_ID_HEADERS: Final = ("request-id", "x-request-id", "apim-request-id", "x-amzn-requestid")
-_RESTART: Final = Plan.WHOLE_RESTART.value
+_NOTHING_REPORTED: Final[AttemptUsage] = (None, None, None, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,7 @@ class Streamed:
     restart: bool = False
     text_before: int = 0
     content_deltas: int = 0
+    cut: bool = False
 
 
 class RunHistory:
@@ -115,6 +116,7 @@ class RunHistory:
         """The attempt was cut, or failed before its stream began (`cause` is None)."""
         if cause is not None:
             self.causes.append(cause)
+        self._mark_cut()
         self._end_attempt(cause=cause, error=error)
         self._go(RunInput.FAIL, cause=cause, plan=plan, error_code=error)
 
@@ -133,6 +135,8 @@ class RunHistory:
         """The turn is whole; with `cause` the last attempt was cut and the plan `salvaged` closed it."""
         if cause is not None:
             self.causes.append(cause)
+            if salvaged != Plan.COMPLETE.value:
+                self._mark_cut()
         self._end_attempt(cause=cause, error=None)
         kind: OutcomeKind = "recovered" if len(self.attempts) > 1 else "complete"
         if salvaged is not None and (kind == "complete" or salvaged != Plan.COMPLETE.value):
@@ -156,6 +160,7 @@ class RunHistory:
         return turn
 
     def aborted(self, snapshot: Snapshot | None, core: CoreFacts, *, degraded: str | None) -> Turn:
+        self._mark_cut()
         self._end_attempt(cause=None, error=None)
         turn = self._turn("cancelled", snapshot, core, degraded, None)
         self._go(RunInput.ABORT, outcome=turn.outcome)
@@ -197,14 +202,15 @@ class RunHistory:
         degraded: str | None,
         plan: str | None,
     ) -> Turn:
-        self._bill(core.usages)
-        usage = self.usage(core.usages)
+        bills = self.bills(core.usages)
+        self._file_bills(bills)
+        usage = sum_usage(bills)
         seams = self.seams(core)
         outcome = Outcome(
             kind,
             len(self.attempts),
             tuple(seam.join for seam in seams),
-            extra_usage(core.usages),
+            extra_usage(bills),
             self._spec.run_id,
             self.request_ids,
             degraded,
@@ -217,24 +223,24 @@ class RunHistory:
         said = (snapshot.text, snapshot.reasoning, snapshot.refusal, snapshot.completed_tool_calls)
         return Turn(*said, usage, snapshot.stop_reason, attempts, seams, self.hints, outcome)
 
-    def usage(self, usages: tuple[AttemptUsage, ...]) -> Usage:
-        """The turn's usage over all attempts."""
-        return sum_usage(usages, [part.content_deltas for part in self.streamed])
+    def bills(self, usages: tuple[AttemptUsage, ...]) -> list[Bill]:
+        """What each streamed attempt cost, as far as that is known."""
+        reports = [*usages, *[_NOTHING_REPORTED] * len(self.streamed)]
+        return [
+            Bill(reported, part.content_deltas, part.cut)
+            for part, reported in zip(self.streamed, reports, strict=False)
+        ]
 
     def produced_tokens(self, usages: tuple[AttemptUsage, ...]) -> int:
         """A lower bound of what the text in hand took: what a restart threw away does not count."""
-        parts = list(zip(self.streamed, usages, strict=False))
-        first = max((at for at, (part, _) in enumerate(parts) if part.restart), default=0)
-        return sum(max(usage[1] or 0, part.content_deltas) for part, usage in parts[first:])
+        first = max((at for at, part in enumerate(self.streamed) if part.restart), default=0)
+        return sum(bill.output_tokens or 0 for bill in self.bills(usages)[first:])
 
-    def _bill(self, usages: tuple[AttemptUsage, ...]) -> None:
+    def _file_bills(self, bills: list[Bill]) -> None:
         """Each attempt's own usage into its record."""
-        bills = {part.number: usage_of(usage) for part, usage in zip(self.streamed, usages, strict=False)}
-        unknown = Usage(complete=False)
+        known = {part.number: bill.usage for part, bill in zip(self.streamed, bills, strict=True)}
         self.attempts = [
-            dataclasses.replace(
-                record, usage=bills.get(record.number, unknown if record.status == 200 else Usage())
-            )
+            dataclasses.replace(record, usage=known.get(record.number, record.usage))
             for record in self.attempts
         ]
 
@@ -244,6 +250,11 @@ class RunHistory:
         """How many characters of the answer the current attempt has brought."""
         if self.streamed and self.streamed[-1].number == self.attempt:
             self._amend(emitted_chars=max(0, text_chars - self.streamed[-1].text_before))
+
+    def _mark_cut(self) -> None:
+        """The current attempt never came to its own end, so its bill did not come either."""
+        if self.streamed and self.streamed[-1].number == self.attempt:
+            self.streamed[-1].cut = True
 
     def _end_attempt(self, *, cause: str | None, error: str | None) -> None:
         if self.attempts and self.attempts[-1].ended_at is None:

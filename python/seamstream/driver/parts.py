@@ -11,6 +11,7 @@ from .deciding import Decider, GiveUp, Setback
 from .guard import Guard, make_splice
 from .history import CoreFacts, RunHistory
 from .intake import Intake
+from .snapshots import sum_usage
 from .spec import RunSpec, Services
 from .timers import NEVER, Timers
 
@@ -36,7 +37,7 @@ class Parts:
         )
         self.intake = Intake(self.guard, self.timers, self.clock, typed=typed)
         self.intake.on_content = self._content_came
-        self.intake.events.usage = lambda: self.history.usage(self.core_facts().usages)
+        self.intake.events.usage = lambda: sum_usage(self.history.bills(self.core_facts().usages))
         self.history = RunHistory(spec, services)
         self.target = services.budget.target(spec.target)
         self.decider = Decider(spec, services, self.target, RunBudget.from_policy(policy))
@@ -71,6 +72,11 @@ class Parts:
         self.history.model = snapshot.model
         self.history.count_deltas(snapshot.content_deltas)
         self.history.note_text(len(snapshot.text))
+
+    def turn_so_far(self) -> Turn:
+        """The turn as it stands."""
+        degraded = self.guard.degraded
+        return self.history.turn_so_far(self.guard.snapshot() or self.snapshot, self.core_facts(), degraded)
 
     def record_end(self, step: GiveUp) -> Turn:
         """No further attempt: close the books."""

@@ -13,19 +13,31 @@ from .checkpointing import make_checkpoint
 from .deciding import Request
 from .parts import Parts, Steps
 from .recovering import recover
+from .spec import RunSpec, Services
+from .taking_over import take_over
 
 
 class Driver(Parts):
-    """One run. `steps()` is its generator; `intake` takes chunks; `turn` is there when it is over."""
+    """One run. `steps()` is its generator; `intake` takes chunks; `turn` is there when it is over.
+
+    With a `checkpoint` it goes on where another process stopped.
+    """
+
+    def __init__(self, spec: RunSpec, services: Services, checkpoint: StreamCheckpoint | None = None) -> None:
+        super().__init__(spec, services)
+        self._checkpoint = checkpoint
 
     def steps(self) -> Steps:
         """Run. Closing the generator ends the run as cancelled."""
         self.target.opened(self.clock.monotonic())
         try:
             request: Request | None = Request(1)
+            if self._checkpoint is not None:
+                setback = yield from take_over(self, self._checkpoint)
+                request = yield from recover(self, setback, Request(self._checkpoint.attempt))
             while request is not None:
-                setback = yield from attempt(self, request)
-                request = None if setback is None else (yield from recover(self, setback, request))
+                failed = yield from attempt(self, request)
+                request = None if failed is None else (yield from recover(self, failed, request))
         finally:
             self.release_slot()
             self.target.closed()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ..types import InBandError, PartialToolCall, Shown, Snapshot, ToolCall, Usage
@@ -23,38 +24,55 @@ def read_snapshot(fields: Mapping[str, Any]) -> Snapshot:
     return Snapshot(**values)
 
 
-def usage_of(reported: AttemptUsage) -> Usage:
-    """One attempt's own bill."""
-    return Usage(*reported, complete=reported[1] is not None)
+@dataclass(frozen=True, slots=True)
+class Bill:
+    """What one streamed attempt reported, and what is known if that is too little.
 
-
-def sum_usage(attempts: Sequence[AttemptUsage], content_deltas: Sequence[int]) -> Usage:
-    """A turn's usage: the input of the first attempt that reported it, the outputs of all.
-
-    An attempt that was cut before it reported is estimated by its number of content deltas, a lower bound.
+    A cut attempt's counters are those of its beginning; its content deltas are a lower bound of its output.
     """
-    outputs = [usage[1] for usage in attempts]
-    estimates = [
-        deltas if output is None else output for output, deltas in zip(outputs, content_deltas, strict=False)
-    ]
-    inputs = next((usage for usage in attempts if usage[0] is not None), (None, None, None, None))
-    missing = None in outputs or not outputs
-    known = any(estimates) or not missing
+
+    reported: AttemptUsage
+    content_deltas: int
+    cut: bool
+
+    @property
+    def complete(self) -> bool:
+        return not self.cut and self.reported[1] is not None
+
+    @property
+    def output_tokens(self) -> int | None:
+        """The best lower bound; None when nothing is known."""
+        reported = self.reported[1]
+        if self.complete or not self.content_deltas:
+            return reported
+        return max(reported or 0, self.content_deltas)
+
+    @property
+    def usage(self) -> Usage:
+        """The attempt's own bill, as far as it was reported."""
+        inputs, outputs, cache_reads, cache_writes = self.reported
+        return Usage(inputs, outputs, cache_reads, cache_writes, complete=self.complete)
+
+
+def sum_usage(bills: Sequence[Bill]) -> Usage:
+    """A turn's usage: the input of the first attempt that reported it, the outputs of all."""
+    first = next((bill.reported for bill in bills if bill.reported[0] is not None), (None, None, None, None))
+    outputs = [bill.output_tokens for bill in bills]
     return Usage(
-        inputs[0],
-        sum(estimates) if known else None,
-        inputs[2],
-        inputs[3],
-        complete=not missing,
-        estimated=missing and known,
+        first[0],
+        _sum(outputs),
+        first[2],
+        first[3],
+        complete=bool(bills) and all(bill.complete for bill in bills),
+        estimated=any(bill.output_tokens != bill.reported[1] for bill in bills),
     )
 
 
-def extra_usage(attempts: Sequence[AttemptUsage]) -> Usage:
+def extra_usage(bills: Sequence[Bill]) -> Usage:
     """What recovery cost: everything that the attempts after the first reported."""
-    later = attempts[1:]
-    complete = all(usage[1] is not None for usage in later)
+    later = [bill.reported for bill in bills[1:]]
     inputs, outputs, cache_reads, cache_writes = (_sum(usage[field] for usage in later) for field in range(4))
+    complete = all(bill.complete for bill in bills[1:])
     return Usage(inputs, outputs, cache_reads, cache_writes, complete=complete)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal
 
 from ..errors import FrameTooLarge, StreamCutError
@@ -62,3 +62,7 @@ class RunSpec:
     frame_error: type[FrameTooLarge] = FrameTooLarge
     timeout_error: type[TimeoutError] = TimeoutError
     collectors: tuple[Callable[[Outcome], None], ...] = ()
+
+    def owned(self, epoch: int) -> RunSpec:
+        """The same run under its next owner."""
+        return replace(self, epoch=epoch)

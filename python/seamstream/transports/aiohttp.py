@@ -120,10 +120,14 @@ class AiohttpUpstream:
         response = self._let_go()
         if response is None:
             return
-        if reuse and (await self._read_for(response, REUSE_GRACE_S, MAX_ERROR_BODY_BYTES))[1]:
-            response.release()
-        else:
-            response.close()
+        reusable = False
+        try:
+            reusable = reuse and (await self._read_for(response, REUSE_GRACE_S, MAX_ERROR_BODY_BYTES))[1]
+        finally:  # also when the reader leaves while this waits
+            if reusable:
+                response.release()
+            else:
+                response.close()
 
     def abandon(self) -> None:
         response = self._let_go()

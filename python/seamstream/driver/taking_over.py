@@ -1,0 +1,27 @@
+"""Going on with a run that another process held: its checkpoint is a cut like any other."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+from ..effects import Effect, Result
+from ..recovery.budget import RunBudget
+from ..stores.checkpoints import StreamCheckpoint
+from ..types import ResumedFromCheckpoint
+from .deciding import Setback
+from .parts import Parts
+from .replaying import replay
+
+
+def take_over(run: Parts, checkpoint: StreamCheckpoint) -> Generator[Effect, Result, Setback]:
+    """Bring a fresh run to where the checkpoint stands; its reader gets the answer from the start."""
+    run.decider.budget = RunBudget.from_dict(checkpoint.budget)
+    run.history.take_over(checkpoint)
+    run.intake.events.start(checkpoint.attempt)
+    run.intake.awaits_content = True
+    data = run.intake.receive(replay(run.spec.dialect, checkpoint.snapshot))
+    run.intake.attention = False
+    yield from run.give(data)
+    items = checkpoint.snapshot.server_items
+    refusal = "a server-side tool item was under way" if items != "none" else None
+    return Setback(ResumedFromCheckpoint(), refusal=refusal)
