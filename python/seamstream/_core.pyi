@@ -173,6 +173,8 @@ class Splice:
         """How many choices the request asked for, once somebody has read it (never lowers the number)."""
     def _panic_after(self, events: int) -> None:
         """For tests of fail-open: a Rust panic at the n-th event from now."""
+    def unsigned_thinking(self) -> list[str]:
+        """Thinking that was closed for the reader before its provider had signed it."""
     def seams(self) -> list[tuple[int, str, str, int, bool]]:
         """Seams so far: (offset, plan, join, attempt, whitespace_guess)."""
     def usages(self) -> list[tuple[int | None, int | None, int | None, int | None]]:

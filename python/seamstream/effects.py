@@ -127,6 +127,9 @@ class OpenFailed(Result):
 
     error: Exception
     retryable: bool = True
+    disconnected: bool = False
+    """The connection was there and went before a byte of the response came: maybe it was only kept too long.
+    """
 
 
 @dataclass(frozen=True, slots=True)

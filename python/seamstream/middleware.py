@@ -76,7 +76,7 @@ class RecoveryMiddleware:
         mode = self._policy.effective_mode(self._services.clock.random())
         if mode == "off":
             return await handler(request)
-        body = await self._retained_body(request)
+        body = await self._repaired_body(request, dialect, await self._retained_body(request))
         spec = self._spec(request, dialect, mode, body)
         if spec.wants_stream:
             request.headers["Accept-Encoding"] = "identity"
@@ -92,6 +92,18 @@ class RecoveryMiddleware:
         if body.size is None or body.size > self._policy.max_retained_request_bytes:
             return None
         return await body.as_bytes()
+
+    async def _repaired_body(
+        self, request: ClientRequest, dialect: Dialect, body: bytes | None
+    ) -> bytes | None:
+        """Without the thinking that this process left unsigned, which the provider would refuse."""
+        if body is None or dialect != "anthropic" or not self._policy.repair_history:
+            return body
+        cleaned = self._services.unsigned.cleaned(body)
+        if cleaned is None:
+            return body
+        await request.update_body(cleaned)
+        return cleaned
 
     def _spec(
         self,

@@ -195,7 +195,7 @@ class Snapshot:
     """Normalised: end_turn, max_tokens, stop_sequence, tool_use, content_filter, refusal, pause, other."""
     raw_stop_reason: str | None
     terminal_seen: bool
-    """The dialect's proof of completeness was seen (every choice has a normal stop reason, or the end event)."""
+    """The dialect proved completeness (a normal stop reason on every choice, or the end event)."""
     shown: Shown
     bytes_received: int
     content_deltas: int

@@ -80,7 +80,7 @@ def _long(number: int) -> bytes:
     """Arguments of more than 4,096 bytes: the call cannot be held back to its end."""
     arguments = json.dumps({"text": prose.LONG * 3})
     writer = AnthropicWriter(number).start()
-    return writer.tool("toolu_l0", "log_note", pieces(arguments, 150)).end("tool_use", 1400)
+    return writer.tool("toolu_l0", "log_note", pieces(arguments, 390)).end("tool_use", 1400)
 
 
 def _search(number: int) -> bytes:

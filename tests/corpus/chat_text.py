@@ -10,11 +10,11 @@ from tests.corpus.stream import CorpusStream, pieces
 
 
 def streams() -> Iterator[CorpusStream]:
-    yield _stream("chat_text_plain", _writer(1, prose.PLAIN, 5, 9, 3))
-    yield _stream("chat_text_emoji_cjk", _writer(2, prose.EMOJI_CJK, 4, 2, 7))
-    yield _stream("chat_text_escapes", _writer(3, prose.ESCAPES, 6, 5, 11, ascii_only=True))
-    yield _stream("chat_text_long", _writer(4, prose.LONG, 17, 43, 29))
-    yield _stream("chat_text_code", _writer(5, prose.CODE, 8, 4, 13))
+    yield _stream("chat_text_plain", _writer(1, prose.PLAIN, 7, 12, 4))
+    yield _stream("chat_text_emoji_cjk", _writer(2, prose.EMOJI_CJK, 6, 3, 9))
+    yield _stream("chat_text_escapes", _writer(3, prose.ESCAPES, 9, 7, 14, ascii_only=True))
+    yield _stream("chat_text_long", _writer(4, prose.LONG, 29, 61, 43))
+    yield _stream("chat_text_code", _writer(5, prose.CODE, 12, 6, 17))
     yield _stream("chat_text_repeats", _writer(6, prose.REPEATS, 9, 16))
     yield _stream("chat_text_one_chunk", _writer(7, prose.SHORT, 400))
     yield _stream("chat_text_single_characters", _writer(8, prose.SHORT, 1))

@@ -104,5 +104,5 @@ def _reasoning_then_tool(number: int) -> bytes:
 def _long(number: int) -> bytes:
     """Arguments of more than 4,096 bytes: the call cannot be held back to its end."""
     arguments = json.dumps({"text": prose.LONG * 3})
-    writer = _opened(number).tool(0, "call_l0", "log_note", pieces(arguments, 160))
+    writer = _opened(number).tool(0, "call_l0", "log_note", pieces(arguments, 420))
     return writer.finish("tool_calls").done()

@@ -20,7 +20,6 @@ OPTIONAL_PACKAGES = {
     "openai",
     "opentelemetry",
     "prometheus_client",
-    "rich",
     "uvloop",
 }
 IMPORT_COST_CAP = 2

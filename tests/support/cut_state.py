@@ -46,6 +46,7 @@ class CutState:
     calls: list[_Call] = field(default_factory=list)
     server_item: bool = False
     ids: list[str] = field(default_factory=list)
+    error: str | None = None
     ended: bool = False
 
     @property
@@ -105,7 +106,9 @@ def state_of(dialect: Dialect, data: bytes) -> CutState:
         if text == "[DONE]":
             continue
         event = json.loads(text)
-        if dialect == "openai-chat":
+        if event.get("error"):
+            state.error = str(event["error"])
+        elif dialect == "openai-chat":
             _read_chat(state, event)
         else:
             _read_anthropic(state, blocks, event)
@@ -148,6 +151,8 @@ def _read_content(state: CutState, content: str | list[dict[str, Any]]) -> None:
 
 def _read_anthropic(state: CutState, blocks: dict[int, _Call], event: dict[str, Any]) -> None:
     kind, index = event["type"], event.get("index", -1)
+    if kind == "message_start":
+        state.ids.append(event["message"]["id"])
     if kind == "content_block_start":
         block = event["content_block"]
         if block["type"] == "tool_use":

@@ -47,7 +47,7 @@ class Reading:
 def turn_of(dialect: Dialect, data: bytes) -> Reading:
     """Everything the dialect's own SDK reads from `data`; an error event of the stream ends the reading."""
     if dialect == "openai-chat" and b'"content":[{' in data:
-        return _read_mistral(data)
+        return wire_turn_of(dialect, data)  # Mistral's lists of parts, which openai-python refuses
     return _read_chat(data) if dialect == "openai-chat" else _read_anthropic(data)
 
 
@@ -110,11 +110,11 @@ def _chat_answer(choice: Any) -> Answer:
     return Answer(message.content or "", message.refusal or "", tuple(calls), choice.finish_reason)
 
 
-def _read_mistral(data: bytes) -> Reading:
-    """Content in lists of parts, which openai-python refuses; the small reader knows it."""
-    state = state_of("openai-chat", data)
+def wire_turn_of(dialect: Dialect, data: bytes) -> Reading:
+    """The same from the small reader, for long streams of one choice: it is a hundred times faster."""
+    state = state_of(dialect, data)
     answer = Answer(state.text, state.refusal, state.complete_calls, state.stops.get(0))
-    return Reading((answer,), tuple(state.ids), (), None, (None, None))
+    return Reading((answer,), tuple(state.ids), (), state.error, (None, None))
 
 
 def _read_anthropic(data: bytes) -> Reading:

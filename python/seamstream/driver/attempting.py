@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 
+from .._core import Splice
 from ..effects import READ, TIMED_OUT, Broke, Close, Effect, Open, Opened, OpenFailed, Result, StillOpening
 from ..recovery.causes import BodyEnd, cause_of_end, cause_of_error
 from ..recovery.classify import classify_http, classify_in_band, network_failure
@@ -25,7 +26,7 @@ def attempt(run: Parts, request: Request) -> Generator[Effect, Result, Setback |
     opened = yield from _open(run, request)
     if isinstance(opened, OpenFailed):
         failure = network_failure(str(opened.error), retryable=opened.retryable)
-        return Setback(None, failure, opened.error)
+        return Setback(None, failure, opened.error, disconnected=opened.disconnected)
     run.history.answered(opened.status, opened.headers)
     if opened.unreadable is not None and not run.history.streamed:
         yield from pass_unread(run, opened.unreadable)
@@ -85,6 +86,9 @@ def _begin(run: Parts, request: Request) -> Steps:
                 stop=list(how.stop),
             )
         )
+    left_unsigned: list[str] = run.guard.ask(Splice.unsigned_thinking, [])
+    for thinking in left_unsigned:
+        run.unsigned.remember(thinking)
     yield from run.give(data)
 
 

@@ -47,6 +47,8 @@ class Setback:
     error: BaseException | None = None
     opened: Opened | None = None
     seam_refusal: str | None = None
+    disconnected: bool = False
+    """A connection that was there went before the response began."""
     refusal: str | None = None
     """Why nothing but a turn that is whole already can come of this."""
     too_large: bool = False
@@ -91,6 +93,7 @@ class Decider:
         self._services = services
         self._target = target
         self._facts: RequestFacts | None = None
+        self._forgave = False
         self.budget = budget
 
     @property
@@ -125,7 +128,7 @@ class Decider:
             return GiveUp(RECOVERY_OFF, f"recovery is off; the plan would have been {decision.plan.value}")
         if not decision.plan.needs_request:
             return Whole(decision.plan, decision.hints)
-        free = self._learn_refusal(setback, last)
+        free = self._learn_refusal(setback, last) or self._forgives(setback)
         if (refusal := None if free else self._charge(setback, snapshot, last, now)) is not None:
             return refusal
         request = self._request(decision, snapshot, last.number + 1, produced_tokens)
@@ -160,6 +163,13 @@ class Decider:
             strategy=last.strategy,
             now=self._services.clock.wall(),
         )
+        return True
+
+    def _forgives(self, setback: Setback) -> bool:
+        """A connection kept too long is no failure of the provider: once in a run its loss costs nothing."""
+        if not setback.disconnected or self._forgave:
+            return False
+        self._forgave = True
         return True
 
     def _charge(

@@ -11,6 +11,7 @@ from ..observe.hooks import Sinks
 from ..recovery.continuation.profiles import ProfileBook
 from ..recovery.continuation.request import Dialect
 from ..recovery.policy import RecoveryPolicy
+from ..recovery.repair import UnsignedThinking
 from ..recovery.retry_budget import RetryBudget
 from ..types import Outcome, Reader
 
@@ -24,6 +25,10 @@ PROCESS_BUDGET: Final = RetryBudget()
 """The accounts of all targets of this process."""
 
 
+PROCESS_UNSIGNED: Final = UnsignedThinking()
+"""Thinking that runs of this process left with their readers unsigned."""
+
+
 @dataclass(frozen=True, slots=True)
 class Services:
     """What runs share. `store` says whether checkpoints are put at all; the runner holds the store itself."""
@@ -32,6 +37,7 @@ class Services:
     sinks: Sinks = field(default_factory=Sinks)
     profiles: ProfileBook = PROCESS_PROFILES
     budget: RetryBudget = PROCESS_BUDGET
+    unsigned: UnsignedThinking = PROCESS_UNSIGNED
 
 
 @dataclass(frozen=True, slots=True)

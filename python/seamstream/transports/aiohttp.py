@@ -95,7 +95,7 @@ class AiohttpUpstream:
         try:
             response = self.response = await self._send(effect)
         except _FAILURES as error:
-            return OpenFailed(error, retryable=not isinstance(error, _HOPELESS) and not _total_timeout(error))
+            return _open_failed(error)
         headers = {name.lower(): value for name, value in response.headers.items()}
         if not is_event_stream(response):
             return Opened(response.status, headers, False, await self._peek(response, effect.attempt))
@@ -241,6 +241,13 @@ class SessionSender:
 def _payload(body: bytes | None, first: bytes | None) -> bytes | io.BytesIO:
     data = body if body is not None else first or b""
     return data if len(data) <= _LARGE_BODY_BYTES else io.BytesIO(data)
+
+
+def _open_failed(error: Exception) -> OpenFailed:
+    hopeless = isinstance(error, _HOPELESS) or _total_timeout(error)
+    connected = not isinstance(error, aiohttp.ClientConnectorError)
+    gone = isinstance(error, aiohttp.ServerDisconnectedError | aiohttp.ClientOSError) and connected
+    return OpenFailed(error, retryable=not hopeless, disconnected=gone)
 
 
 def _total_timeout(error: BaseException) -> bool:

@@ -13,9 +13,8 @@ rest.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
-from typing import Any, Final, Protocol, cast
+from typing import Any, Final, cast
 
 from aiohttp import (
     ClientOSError,
@@ -30,19 +29,9 @@ from aiohttp.http_exceptions import HttpProcessingError
 from multidict import CIMultiDict, CIMultiDictProxy
 
 from ..recovery.causes import BodyEnd
+from .lease import Lease, Watcher
 
 _CLOSED_BY_READER: Final = getattr(client_reqrep, "_CONNECTION_CLOSED_EXCEPTION", None)
-
-
-class Watcher(Protocol):
-    """Who is told about a tapped body."""
-
-    def body_ended(self) -> None: ...
-    def body_broke(self, error: BaseException) -> None: ...
-    def reader_left(self) -> None: ...
-    def connection_left(self, *, close: bool) -> None: ...
-    def reading_paused(self) -> None: ...
-    def reading_resumed(self) -> None: ...
 
 
 class StandIn:
@@ -81,26 +70,14 @@ class StandIn:
         self.watcher.reading_resumed()
 
 
-class ObservingStandIn:
-    """Takes the protocol's place at an observed reader, and changes nothing."""
+class ObservingStandIn(StandIn):
+    """Takes the protocol's place at an observed reader, whose life is that of its connection."""
 
-    __slots__ = ("feed", "protocol", "watcher")
+    __slots__ = ()
 
-    def __init__(self, protocol: Any, feed: Callable[[bytes], bytes], watcher: Watcher) -> None:
-        self.protocol = protocol
-        self.feed = feed
-        self.watcher = watcher
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.protocol, name)
-
-    def pause_reading(self) -> None:
-        self.protocol.pause_reading()
-        self.watcher.reading_paused()
-
-    def resume_reading(self, *arguments: Any, **named: Any) -> None:
-        self.protocol.resume_reading(*arguments, **named)
-        self.watcher.reading_resumed()
+    @property
+    def connected(self) -> bool:  # type: ignore[override]
+        return bool(self.protocol.connected)
 
 
 class TappedReader(StreamReader):
@@ -165,50 +142,6 @@ class FailingReader(TappedReader):
 
     async def wait_eof(self) -> None:
         self._wait("wait_eof")
-
-
-class Lease:
-    """Stands for the connection of a tapped response, over all attempts.
-
-    aiohttp hangs the end of its total timeout on `response.connection`, and releases or closes it however a
-    response is left (end of body, `async with`, `close()`, garbage collection).
-    """
-
-    __slots__ = ("_callbacks", "_watcher", "upstream")
-
-    def __init__(self, upstream: Any, watcher: Watcher) -> None:
-        self.upstream = upstream
-        self._watcher = watcher
-        self._callbacks: list[Callable[[], None]] = []
-
-    @property
-    def protocol(self) -> Any:
-        return self.upstream.protocol if self.upstream is not None else None
-
-    @property
-    def transport(self) -> Any:
-        return self.upstream.transport if self.upstream is not None else None
-
-    @property
-    def closed(self) -> bool:
-        return self.upstream is None or bool(self.upstream.closed)
-
-    def add_callback(self, callback: Callable[[], None] | None) -> None:
-        if callback is not None:
-            self._callbacks.append(callback)
-
-    def close(self) -> None:
-        self._let_go(close=True)
-
-    def release(self) -> None:
-        self._let_go(close=False)
-
-    def _let_go(self, *, close: bool) -> None:
-        callbacks, self._callbacks = self._callbacks, []
-        for callback in callbacks:
-            with contextlib.suppress(Exception):
-                callback()
-        self._watcher.connection_left(close=close)
 
 
 def observe_body(response: ClientResponse, feed: Callable[[bytes], bytes], watcher: Watcher) -> None:

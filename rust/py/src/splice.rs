@@ -205,6 +205,10 @@ impl Splice {
         self.core.expect_choices(choices);
     }
 
+    fn unsigned_thinking(&self) -> Vec<String> {
+        self.core.unsigned().to_vec()
+    }
+
     fn seams(&self) -> Vec<SeamTuple> {
         self.core
             .seams()

@@ -101,7 +101,7 @@ def _lower_bound(snapshot: Snapshot) -> int:
 
 
 def _echo_tokens(quote: str) -> int:
-    """About what repeating the quote takes; without this allowance the echo would eat the end of the answer."""
+    """About what repeating the quote takes; without the allowance the echo would eat the answer's end."""
     return -(-len(quote.encode()) // _BYTES_PER_TOKEN)
 
 

@@ -113,6 +113,8 @@ pub struct Splice {
     /// An error came after the stop reason: the answer is complete, its end is still to be written.
     error_after_stop: bool,
     ids_seen: bool,
+    /// Reasoning that was closed for the reader before its provider had signed it.
+    unsigned: Vec<String>,
     done: bool,
     degraded: Option<String>,
     /// Raw deltas of the frame at hand, for rewriting.
@@ -167,6 +169,7 @@ impl Splice {
             early_end: false,
             error_after_stop: false,
             ids_seen: false,
+            unsigned: Vec::new(),
             done: false,
             degraded: None,
             raw_deltas: Vec::new(),
@@ -593,6 +596,10 @@ impl Splice {
 
     pub fn seams(&self) -> &[SeamMade] {
         &self.seams
+    }
+
+    pub fn unsigned(&self) -> &[String] {
+        &self.unsigned
     }
 
     pub fn bytes_received(&self) -> u64 {

@@ -261,6 +261,9 @@ impl Splice {
             if part.shown.opened && !part.shown.closed && except != Some(index) {
                 part.closed = true;
                 part.shown.closed = true;
+                if part.kind == PartKind::Reasoning && part.signature.is_empty() {
+                    self.unsigned.push(part.text[..part.shown.bytes].to_owned());
+                }
                 if self.options.reader == Reader::Bytes {
                     self.write_effect(Effect { part: index, change: Change::Closed }, out);
                 }
