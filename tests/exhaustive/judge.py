@@ -20,7 +20,7 @@ from tests.support.typed_reader import fold
 Verdict = Literal["whole", "salvaged", "restart", "failure"]
 Reader = Callable[[Dialect, bytes], Reading]
 
-TOOL_STOP = {"openai-chat": "tool_calls", "anthropic": "tool_use"}
+TOOL_STOP = {"openai-chat": "tool_calls", "openai-responses": "tool_use", "anthropic": "tool_use"}
 NORMAL = {"stop": "end_turn", "length": "max_tokens", "tool_calls": "tool_use"}
 PLAN_VERDICT: dict[str | None, Verdict] = {
     None: "whole",  # only a last line feed was missing
@@ -104,6 +104,8 @@ def _ends(stream: CorpusStream, data: bytes) -> int:
     """How many terminal events there are in it."""
     if stream.dialect == "anthropic":
         return data.count(b'"type":"message_stop"')
+    if stream.dialect == "openai-responses":
+        return data.count(b'"type":"response.completed"') + data.count(b'"type":"response.incomplete"')
     return sum(line in (b"data: [DONE]", b"data:[DONE]") for line in data.splitlines())
 
 

@@ -123,7 +123,9 @@ async def _read_on(scene: Scene, clock: FakeClock, chunks: list[bytes]) -> None:
             chunks.append(chunk)
 
 
-@pytest.mark.parametrize("fault", [Fault.stall(after_events=12), Fault.stall_with_pings(0.001, after_events=12)])
+@pytest.mark.parametrize(
+    "fault", [Fault.stall(after_events=12), Fault.stall_with_pings(0.001, after_events=12)]
+)
 @pytest.mark.parametrize("dialect", DIALECTS)
 async def test_a_stall_ends_after_its_limit_however_many_pings_come(
     asker: Asker, dialect: Dialect, fault: Fault

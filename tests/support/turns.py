@@ -15,6 +15,7 @@ import openai
 from openai.lib.streaming.chat import ChatCompletionStreamState
 
 from tests.corpus.stream import Dialect
+from tests.support import responses_reading
 from tests.support.cut_state import Call, state_of, whole_arguments
 
 
@@ -48,7 +49,9 @@ def turn_of(dialect: Dialect, data: bytes) -> Reading:
     """Everything the dialect's own SDK reads from `data`; an error event of the stream ends the reading."""
     if dialect == "openai-chat" and b'"content":[{' in data:
         return wire_turn_of(dialect, data)  # Mistral's lists of parts, which openai-python refuses
-    return _read_chat(data) if dialect == "openai-chat" else _read_anthropic(data)
+    return {"openai-chat": _read_chat, "openai-responses": _read_responses, "anthropic": _read_anthropic}[
+        dialect
+    ](data)
 
 
 class _Canned(httpx2.BaseTransport):
@@ -108,6 +111,14 @@ def _chat_answer(choice: Any) -> Answer:
         (call.function.name, whole_arguments(call.function.arguments)) for call in message.tool_calls or []
     ]
     return Answer(message.content or "", message.refusal or "", tuple(calls), choice.finish_reason)
+
+
+def _read_responses(data: bytes) -> Reading:
+    client, canned = _chat_client()
+    canned.body = data
+    seen = responses_reading.read(client)
+    answer = Answer(seen.text, seen.refusal, seen.calls(), seen.stop)
+    return Reading((answer,), tuple(seen.ids), _collapsed(seen.kinds), seen.error, seen.usage)
 
 
 def wire_turn_of(dialect: Dialect, data: bytes) -> Reading:

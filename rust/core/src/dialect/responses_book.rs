@@ -110,6 +110,12 @@ impl Book {
         if self.kept_bytes > MAX_KEPT_BYTES { Vec::new() } else { raw.to_vec() }
     }
 
+    /// `id`, or one made of it when another item of the reader's has it already.
+    pub(super) fn unused(&self, id: &str, index: u32) -> String {
+        let used = self.entries.iter().any(|entry| entry.id == id && entry.index != index);
+        if used && !id.is_empty() { format!("{id}_{index}") } else { id.to_owned() }
+    }
+
     pub(super) fn find(&self, index: u32) -> Option<&Entry> {
         self.entries.iter().rev().find(|entry| entry.index == index)
     }

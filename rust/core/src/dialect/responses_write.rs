@@ -114,8 +114,10 @@ impl Writer {
 
     fn open_item(&mut self, part: &Part, id: &str, item: &[u8], out: &mut Vec<u8>) {
         let (index, key) = (part.out_index, (part.attempt, part.key.slot));
-        self.book.added(index, key, id.to_owned(), item, self.next_sequence);
-        self.item_event("response.output_item.added", index, item, out);
+        let id = self.book.unused(id, index);
+        let item = under_id(item, &id);
+        self.book.added(index, key, id, &item, self.next_sequence);
+        self.item_event("response.output_item.added", index, &item, out);
     }
 
     /// A message item. Further content of one the provider opened becomes a message of its own.
@@ -141,7 +143,7 @@ impl Writer {
     fn open_content(&mut self, part: &Part, out: &mut Vec<u8>) {
         if self.book.find(part.out_index).is_some_and(|entry| entry.content().is_none()) {
             self.book.content_added(part.out_index, 0, self.next_sequence);
-            self.part_event("response.content_part.added", part, &content_of(part, "", b"[]"), out);
+            self.part_event("response.content_part.added", part, &content_part(part, "", b"[]"), out);
         }
     }
 
@@ -176,11 +178,10 @@ impl Writer {
         }
         out.extend_from_slice(b"}\n\n");
         let annotations = self.book.find(part.out_index).map_or(b"[]".to_vec(), Entry::annotation_list);
-        let content = content_of(part, &part.text, &annotations);
+        let content = content_part(part, &part.text, &annotations);
         let at = self.next_sequence;
         self.part_event("response.content_part.done", part, &content, out);
-        let (content_index, _) = self.position(part);
-        self.book.content_done(part.out_index, content_index, &content, at);
+        self.book.content_done(part.out_index, self.content_of(part), &content, at);
         self.finish_item(part.out_index, out);
     }
 
@@ -213,13 +214,14 @@ impl Writer {
         let mut arguments = Vec::new();
         string_into(part.final_arguments(), &mut arguments);
         let item = replaced(&part.raw, &[(member, &arguments), ("status", b"\"completed\"")]);
+        let item = under_id(&item, &self.id_of(part));
         self.item_done_event(part.out_index, &item, out);
     }
 
     fn call_event(&mut self, name: &str, part: &Part, member: &str, text: &str, out: &mut Vec<u8>) {
         self.begin(name, out);
         out.extend_from_slice(b",\"item_id\":");
-        string_into(&item_id(part), out);
+        string_into(&self.id_of(part), out);
         out.extend_from_slice(format!(",\"output_index\":{},\"{member}\":", part.out_index).as_bytes());
         string_into(text, out);
         out.extend_from_slice(b"}\n\n");
@@ -228,7 +230,7 @@ impl Writer {
     /// An item whose finished form was received and has not left, or that its attempt left open.
     fn close_as_received(&mut self, part: &Part, out: &mut Vec<u8>) {
         let finished = self.book.unsent((part.attempt, part.key.slot)).map(<[u8]>::to_vec);
-        let item = finished.unwrap_or_else(|| unfinished(part));
+        let item = under_id(&finished.unwrap_or_else(|| unfinished(part)), &self.id_of(part));
         self.item_done_event(part.out_index, &item, out);
     }
 
@@ -243,20 +245,25 @@ impl Writer {
                 cursor.skip();
             }
         });
-        let (index, at) = (part.out_index, self.take_sequence());
+        let (index, at, id) = (part.out_index, self.take_sequence(), self.id_of(part));
+        let (item, mut quoted) = (under_id(item, &id), Vec::new());
+        string_into(&id, &mut quoted);
         if name == "response.output_item.done" {
-            self.book.done(index, item, at);
+            self.book.done(index, &item, at);
         } else if !annotation.is_empty() {
             self.book.annotated(index, annotation, at);
         }
         let (sequence, output_index) = (at.to_string(), index.to_string());
         let mut values: Vec<(&str, &[u8])> =
             vec![("sequence_number", sequence.as_bytes()), ("output_index", output_index.as_bytes())];
-        let (content, id) = self.position(part);
-        let (content, mut quoted) = (content.to_string(), Vec::new());
-        string_into(&id, &mut quoted);
+        if item.is_empty() {
+            values.push(("item_id", &quoted));
+        } else {
+            values.push(("item", &item));
+        }
+        let content = self.content_of(part).to_string();
         if matches!(part.kind, PartKind::Text | PartKind::Refusal) {
-            values.extend([("item_id", quoted.as_slice()), ("content_index", content.as_bytes())]);
+            values.push(("content_index", content.as_bytes()));
         }
         out.extend_from_slice(format!("event: {name}\ndata: ").as_bytes());
         line_into(&replaced(raw, &values), out);
@@ -303,17 +310,21 @@ impl Writer {
         );
     }
 
-    /// Where a message's text goes: the number of its content part and the id of its item.
-    fn position(&self, part: &Part) -> (u32, String) {
-        let entry = self.book.find(part.out_index);
-        entry.map_or((0, part.id.clone()), |entry| (entry.content().unwrap_or(0), entry.id.clone()))
+    /// The number of the content part that a message's text goes into.
+    fn content_of(&self, part: &Part) -> u32 {
+        self.book.find(part.out_index).and_then(Entry::content).unwrap_or(0)
+    }
+
+    /// The id of the part's item on the reader's wire; `part.id` of a call is the client's `call_id`.
+    fn id_of(&self, part: &Part) -> String {
+        self.book.find(part.out_index).map_or_else(|| item_id(part), |entry| entry.id.clone())
     }
 
     fn place(&self, part: &Part, out: &mut Vec<u8>) {
-        let (content, id) = self.position(part);
         out.extend_from_slice(b",\"item_id\":");
-        string_into(&id, out);
-        let place = format!(",\"output_index\":{},\"content_index\":{content}", part.out_index);
+        string_into(&self.id_of(part), out);
+        let (index, content) = (part.out_index, self.content_of(part));
+        let place = format!(",\"output_index\":{index},\"content_index\":{content}");
         out.extend_from_slice(place.as_bytes());
     }
 
@@ -343,7 +354,7 @@ fn line_into(json: &[u8], out: &mut Vec<u8>) {
     out.extend(json.iter().filter(|byte| !matches!(byte, b'\n' | b'\r')));
 }
 
-fn content_of(part: &Part, text: &str, annotations: &[u8]) -> Vec<u8> {
+fn content_part(part: &Part, text: &str, annotations: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     if part.kind == PartKind::Refusal {
         out.extend_from_slice(b"{\"type\":\"refusal\",\"refusal\":");
@@ -357,9 +368,18 @@ fn content_of(part: &Part, text: &str, annotations: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The item's own id; `part.id` of a call is the client's `call_id`.
 fn item_id(part: &Part) -> String {
     Item::read(&part.raw).id.into_owned()
+}
+
+/// An item as received, under the id that it has for the reader.
+fn under_id(item: &[u8], id: &str) -> Vec<u8> {
+    if item.is_empty() || Item::read(item).id == id {
+        return item.to_vec();
+    }
+    let mut quoted = Vec::new();
+    string_into(id, &mut quoted);
+    replaced(item, &[("id", &quoted)])
 }
 
 fn carries(part: &Part) -> Carries {

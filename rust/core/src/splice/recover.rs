@@ -160,6 +160,9 @@ impl Splice {
         self.hold.restart(false);
         let kind = self.text_kind();
         self.target = self.open_target(kind);
+        if let Some(target) = self.target {
+            self.turn.parts[target].closed = false; // its closing has not left, and may come later than it did
+        }
         self.close_shown_parts(self.target, out);
         let text = self.turn.joined(kind);
         let prefix = text.strip_suffix(resume.stripped.as_str()).unwrap_or(&text);
