@@ -38,6 +38,12 @@ def call_of(item: dict[str, Any]) -> tuple[str, str]:
     return item["type"], payload if isinstance(payload, str) else canonical(payload)
 
 
+def alike(call: tuple[str, str]) -> tuple[str, str]:
+    """A call whose arguments do not depend on the order in which its provider or an SDK wrote them."""
+    name, arguments = call
+    return (name, canonical(json.loads(arguments))) if name in PAYLOAD else call
+
+
 def canonical(value: Any) -> str:
     """JSON as the corpus writes it, whatever order a reader gives its members."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
@@ -64,6 +70,7 @@ def read_event(
     elif kind in ("response.function_call_arguments.delta", "response.custom_tool_call_input.delta"):
         calls[index].arguments += event["delta"]
     elif kind in ("response.function_call_arguments.done", "response.custom_tool_call_input.done"):
+        calls[index].arguments = event.get("arguments", event.get("input"))
         calls[index].closed = True
     elif kind == "response.output_item.done" and index in calls:
         calls[index].name, calls[index].arguments = call_of(event["item"])
