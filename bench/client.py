@@ -18,6 +18,7 @@ from typing import Any
 import aiohttp
 import openai
 import uvloop
+from aiohttp.client_proto import ResponseHandler
 
 import seamstream
 
@@ -29,11 +30,12 @@ SIDES = ("bare", "seamstream")
 Readings = dict[str, Any]
 
 
-def new_http(side: str) -> aiohttp.ClientSession:
-    middlewares = (seamstream.RecoveryMiddleware(),) if side == "seamstream" else ()
-    connector = aiohttp.TCPConnector(limit=0)
+def new_http(side: str, *traces: aiohttp.TraceConfig) -> aiohttp.ClientSession:
     return aiohttp.ClientSession(
-        middlewares=middlewares, connector=connector, timeout=aiohttp.ClientTimeout(None)
+        middlewares=(seamstream.RecoveryMiddleware(),) if side == "seamstream" else (),
+        connector=aiohttp.TCPConnector(limit=0),
+        timeout=aiohttp.ClientTimeout(None),
+        trace_configs=traces,
     )
 
 
@@ -144,19 +146,51 @@ async def typed(port: str, streams: str, seconds: str) -> Readings:
 
 
 async def reconnect(port: str, cuts: str) -> Readings:
-    """Milliseconds from a reset to the arrival of the next request, as the server sees both.
+    """Milliseconds from the loss of the connection to the next request's head on the wire.
 
     The bare side asks again in its `except`: what aiohttp needs for that alone.
     """
-    readings = {}
+    readings: Readings = {}
     for side in SIDES:
-        async with new_http(side) as http:
+        moments = CutMoments()
+        async with new_http(side, moments.trace()) as http:
             for number in range(int(cuts)):
                 await (read_all if side == "seamstream" else ask_twice)(http, port, f"cut_once {number}")
                 await asyncio.sleep(CUT_GAP_S)
-            async with http.post(url(port), json=request("delays") | {"stream": False}) as response:
-                readings[side] = [delay_s * 1e3 for delay_s in await response.json()]
+        moments.stop()
+        readings[side] = moments.delays_ms
     return readings
+
+
+class CutMoments:
+    """Notes when aiohttp's protocol is told that a connection was reset, and when the next request leaves."""
+
+    def __init__(self) -> None:
+        self.delays_ms: list[float] = []
+        self._reset_at_s: float | None = None
+        self._stock = ResponseHandler.connection_lost
+        ResponseHandler.connection_lost = self._noting()
+
+    def _noting(self) -> Callable[[ResponseHandler, BaseException | None], None]:
+        def connection_lost(protocol: ResponseHandler, error: BaseException | None) -> None:
+            if error is not None:
+                self._reset_at_s = time.perf_counter()
+            self._stock(protocol, error)
+
+        return connection_lost
+
+    def stop(self) -> None:
+        ResponseHandler.connection_lost = self._stock
+
+    def trace(self) -> aiohttp.TraceConfig:
+        trace = aiohttp.TraceConfig()
+        trace.on_request_headers_sent.append(self._request_left)
+        return trace
+
+    async def _request_left(self, *_: object) -> None:
+        if self._reset_at_s is not None:
+            self.delays_ms.append((time.perf_counter() - self._reset_at_s) * 1e3)
+            self._reset_at_s = None
 
 
 async def ask_twice(http: aiohttp.ClientSession, port: str, model: str) -> None:

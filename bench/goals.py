@@ -44,7 +44,7 @@ GOALS = (
          lambda results: results.added_p99_ms("first token")),
     Goal("10,000 open streams: lost", "≤", 0, "streams", Results.lost_streams),
     Goal("10,000 open streams: added resident memory", "≤", 32, "KiB a stream", Results.kib_a_stream),
-    Goal("from a reset to the next request at the server, p99", "≤", 2, "ms",
+    Goal("from a lost connection to the next request on the wire, p99", "≤", 2, "ms",
          lambda results: p99(results.readings["reconnect"]["seamstream"])),
 )  # fmt: skip
 

@@ -25,8 +25,7 @@ LAST_CHUNK = b"0\r\n\r\n"
 RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
 
-cut_at_s: dict[str, float] = {}
-reconnect_delays_s: list[float] = []
+were_cut: set[str] = set()
 
 
 def chunk(data: bytes) -> bytes:
@@ -72,8 +71,8 @@ async def open_ended(writer: asyncio.StreamWriter, _: Any) -> None:
 
 async def cut_once(writer: asyncio.StreamWriter, body: dict[str, Any], name: str) -> None:
     """Reset the first request of that name; go on after the text that the second one quotes."""
-    if name in cut_at_s:
-        reconnect_delays_s.append(time.perf_counter() - cut_at_s.pop(name))
+    if name in were_cut:
+        were_cut.remove(name)
         quote = json.loads(QUOTED.findall(body["messages"][-1]["content"])[-1])
         text = chat_event({"content": quote}) + chat_event({"content": " and the rest."})
         writer.write(HEAD + chunk(OPENING + text) + chunk(ENDING) + LAST_CHUNK)
@@ -82,15 +81,8 @@ async def cut_once(writer: asyncio.StreamWriter, body: dict[str, Any], name: str
     await writer.drain()
     await asyncio.sleep(0.005)  # the reader has seen all of it before the reset
     writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_ON_CLOSE)
-    cut_at_s[name] = time.perf_counter()
+    were_cut.add(name)
     writer.close()
-
-
-async def delays(writer: asyncio.StreamWriter, _: Any) -> None:
-    data = json.dumps(reconnect_delays_s).encode()
-    reconnect_delays_s.clear()
-    head = f"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {len(data)}\r\n\r\n"
-    writer.write(head.encode() + data)
 
 
 CASES: dict[str, Callable[..., Awaitable[None]]] = {
@@ -99,7 +91,6 @@ CASES: dict[str, Callable[..., Awaitable[None]]] = {
     "paced": paced,
     "open_ended": open_ended,
     "cut_once": cut_once,
-    "delays": delays,
 }
 
 

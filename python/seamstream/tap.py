@@ -18,6 +18,7 @@ from aiohttp import ClientResponse
 
 from .alarm import Alarm
 from .clock import TimerHandle
+from .driver.guard import WHOLE
 from .effects import (
     DONE,
     LOOKED,
@@ -44,6 +45,10 @@ class _State(enum.Enum):
     """Attempt 1 feeds the reader."""
     PUMPING = "pumping"
     """The pump feeds the reader."""
+    ENDING = "ending"
+    """The answer is whole and the reader has it; its end waits a moment for the body's, to keep the
+    connection.
+    """
     ENDED = "ended"
     """The reader has got its end, or its exception."""
     LEFT = "left"
@@ -81,6 +86,7 @@ class Tap:
         if not was_over:
             body.resume()
             self._alarm.arm()
+            self._attend()
             return
         self._ended, self._error = True, error
         if error is not None or not self._intake.attention:
@@ -90,28 +96,39 @@ class Tap:
     # ------------------------------------------------------------ what aiohttp tells
 
     def body_ended(self) -> None:
-        if self._state is _State.ENDED:
-            self._ended = True
-            self._settle_upstream()
-        elif self._state is _State.LIVE:
-            self._ended = True
+        self._ended = True
+        if self._state is _State.LIVE:
             self._attend_soon()
+        elif self._state is _State.ENDING:
+            self._end()
+        else:
+            self._settle_upstream()
 
     def body_broke(self, error: BaseException) -> None:
-        if self._state is _State.ENDED:
-            self._drop_upstream()
-        elif self._state is _State.LIVE and not self._ended:
+        if self._state is _State.LIVE and not self._ended:
             self._ended, self._error = True, error
             self._attend_soon()
+        elif self._state is _State.ENDING:
+            self._give_connection_up()
+        elif self._state is _State.ENDED:
+            self._drop_upstream()
 
     def reader_left(self) -> None:
-        if self._state in (_State.LIVE, _State.PUMPING):
+        if self._state is _State.LIVE and self._intake.flags & WHOLE:
+            self._attend()
+        if self._state is _State.ENDING:
+            self._state = _State.ENDED
+        elif self._state in (_State.LIVE, _State.PUMPING):
             self._leave()
 
     def connection_left(self, *, close: bool) -> None:
         upstream = self._body.lease.upstream
-        if self._state is _State.ENDED:
-            self._settle_upstream()
+        if self._state in (_State.ENDING, _State.ENDED):
+            self._state = _State.ENDED
+            if close:
+                self._drop_upstream()
+            else:
+                self._settle_upstream()
             return
         self._leave()
         self._body.lease.upstream = None
@@ -201,12 +218,26 @@ class Tap:
         if isinstance(effect, Emit):
             self._body.push(effect.data)
             return
-        self._state = _State.ENDED
         self._alarm.stop()
         if isinstance(effect, Fail):
+            self._state = _State.ENDED
             self._body.fail(effect.error)
+        elif self._ended or self._body.lease.upstream is None:
+            self._end()
         else:
-            self._body.end()
+            self._state = _State.ENDING
+            self._linger = self._clock.call_later(REUSE_GRACE_S, self._give_connection_up)
+
+    def _end(self) -> None:
+        """The reader's end; aiohttp then lets go of the connection, which comes back as `connection_left`."""
+        self._state = _State.ENDED
+        self._body.end()
+
+    def _give_connection_up(self) -> None:
+        """The body did not end in time, or not well: the reader has had its answer all the same."""
+        self._drop_upstream()
+        if self._state is _State.ENDING:
+            self._end()
 
     def _start_pump(self, effect: Effect) -> None:
         self._drop_upstream()
@@ -251,9 +282,7 @@ class Tap:
         if upstream is None:
             return
         if not self._ended:
-            if self._linger is None:
-                self._linger = self._clock.call_later(REUSE_GRACE_S, self._drop_upstream)
-            return
+            return  # the reader left in its last moment; `_linger` is set
         self._body.lease.upstream = None
         self._cancel_linger()
         self._unwatch()

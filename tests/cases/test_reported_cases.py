@@ -8,6 +8,10 @@ from typing import Any
 import pytest
 
 from seamstream._core import Splice, SseDecoder
+from seamstream.driver.snapshots import read_snapshot
+from seamstream.recovery.continuation.request import RequestFacts
+from seamstream.recovery.planner import make_plan
+from seamstream.recovery.policy import RecoveryPolicy
 from tests.cases.case import Case, load
 
 CASES = load()
@@ -79,6 +83,16 @@ def test_the_snapshot_is_right_at_every_split(case: Case) -> None:
         assert not wrong, (wrong, reads[0])
 
 
+@pytest.mark.parametrize("case", [case for case in CASES if case.plan], ids=str)
+def test_the_plan_that_follows_is_right(case: Case) -> None:
+    """For a typed reader, whom nothing shown binds."""
+    snapshot = read_snapshot(_snapshot(case, list(case.reads), reader="typed"))
+    facts = RequestFacts(case.dialect, choices=case.options.get("choices", 1))
+    decision = make_plan(snapshot, facts, reader="typed", policy=RecoveryPolicy())
+    assert decision.plan is not None
+    assert decision.plan.value == case.plan
+
+
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_the_typed_reader_sees_the_same(case: Case) -> None:
     assert not _differences(case, _snapshot(case, list(case.reads), reader="typed"))
@@ -99,5 +113,20 @@ def test_every_entry_of_the_layers_that_are_ours_is_here() -> None:
     framing = {"B01", "B03", "B05", "B06", "B07", "B10", "B11", "B13"}
     event = {"B08", "B09", "B21", "B22", "B24", "B27", "B44"}
     accumulate = {"B12", "B28", "B29", "B32", "B33", "B35", "B36", "B37", "B38", "B40", "B42", "B43", "B45"}
-    accumulate |= {"B46", "B47", "B49", "B51", "B52", "B53", "B54", "B55", "B57", "B58", "B59", "B60", "B71"}
+    accumulate |= {
+        "B46",
+        "B47",
+        "B49",
+        "B51",
+        "B52",
+        "B53",
+        "B54",
+        "B55",
+        "B57",
+        "B58",
+        "B59",
+        "B60",
+        "B62",
+        "B71",
+    }
     assert {case.id for case in CASES} == framing | event | accumulate

@@ -69,6 +69,7 @@ def test_a_panic_at_every_event(stream: CorpusStream, core: Any) -> None:
         core(panic_at(number))
         ran = run_healthy(stream, _reads)
         _delivered(stream, ran)
+        assert ran.driver.guard.degraded == "the core failed: PanicException"
 
 
 @pytest.mark.parametrize("limit", [{"max_turn_bytes": 64}, {"max_json_depth": 2}, {"max_parts": 1}], ids=str)

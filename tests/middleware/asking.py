@@ -105,6 +105,13 @@ class Asker:
         return read_turn(dialect, await self.unbroken(dialect))
 
 
+async def read_on(scene: Scene, chunks: list[bytes], **options: Any) -> None:
+    """Read one answer into `chunks` as it comes."""
+    async with scene.post(**options) as response:
+        async for chunk in response.content.iter_any():
+            chunks.append(chunk)
+
+
 async def turns_of_the_loop(count: int = 50) -> None:
     """Let everything that can run do so; reading from a socket takes a few turns."""
     for _ in range(count):
@@ -113,8 +120,8 @@ async def turns_of_the_loop(count: int = 50) -> None:
 
 async def until(condition: Callable[[], object]) -> None:
     """Wait for something that is sure to happen; a test's patience ends it if it does not."""
-    while not condition():
+    while not condition():  # noqa: ASYNC110  (it is about the other side of a socket)
         await asyncio.sleep(0)
 
 
-__all__ = ["DIALECTS", "QUESTION", "Asker", "Delivery", "Scene", "turns_of_the_loop", "until"]
+__all__ = ["DIALECTS", "QUESTION", "Asker", "Delivery", "Scene", "read_on", "turns_of_the_loop", "until"]

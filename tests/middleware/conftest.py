@@ -8,8 +8,8 @@ from seamstream.testing import Answer, DeterministicModel, Text, tokens
 from tests.middleware.asking import Asker
 
 PROSE = (
-    "A reef is built by animals no larger than a grain of rice. Each one lays down a cup of stone, divides, and "
-    "leaves the cup behind; in ten thousand years the cups are a wall — 水の中の街 🐠 — that ships steer clear of."
+    "A reef is built by animals no larger than a grain of rice. Each one lays down a cup of stone, divides, "
+    "and leaves the cup behind; in ten thousand years the cups are a wall — 水の中の街 — that ships avoid."
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 
 import pytest
@@ -12,8 +13,8 @@ from seamstream.testing import (
     DeterministicModel,
     Dialect,
     Ending,
-    Fault,
     FakeClock,
+    Fault,
     Text,
     Tool,
     differences,
@@ -21,7 +22,7 @@ from seamstream.testing import (
     salvaged,
     tokens,
 )
-from tests.middleware.asking import DIALECTS, Asker, Scene, turns_of_the_loop, until
+from tests.middleware.asking import DIALECTS, Asker, read_on, turns_of_the_loop, until
 
 BROKEN = {
     "rst": (Fault.reset(after_events=12), "ConnectionReset"),
@@ -85,7 +86,8 @@ async def test_an_answer_that_lacks_only_its_terminal_event_is_finished_without_
         got = await scene.turn()
     assert differences(expected, got) == []
     assert len(scene.requests) == 1
-    assert (scene.runs[0].kind, scene.runs[0].plan) == ("salvaged", "R0")
+    proven = dialect == "openai-chat"  # by its stop reason; a message is not, before its last event
+    assert (scene.runs[0].kind, scene.runs[0].plan) == (("complete", None) if proven else ("salvaged", "R0"))
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
@@ -117,12 +119,15 @@ async def test_text_and_an_unfinished_call_go_on_from_the_text(asker: Asker, dia
     assert scene.runs[0].plan == "R3"
 
 
+<<<<<<< HEAD
 async def _read_on(scene: Scene, clock: FakeClock, chunks: list[bytes]) -> None:
     async with scene.post() as response:
         async for chunk in response.content.iter_any():
             chunks.append(chunk)
 
 
+=======
+>>>>>>> main
 @pytest.mark.parametrize(
     "fault", [Fault.stall(after_events=12), Fault.stall_with_pings(0.001, after_events=12)]
 )
@@ -130,12 +135,10 @@ async def _read_on(scene: Scene, clock: FakeClock, chunks: list[bytes]) -> None:
 async def test_a_stall_ends_after_its_limit_however_many_pings_come(
     asker: Asker, dialect: Dialect, fault: Fault
 ) -> None:
-    import asyncio
-
     expected = await asker.unbroken_turn(dialect)
     clock, chunks = FakeClock(), list[bytes]()
     async with asker.scene([fault], dialect=dialect, middleware={"clock": clock}) as scene:
-        reading = asyncio.create_task(_read_on(scene, clock, chunks))
+        reading = asyncio.create_task(read_on(scene, chunks))
         await until(lambda: b"".join(chunks).count(b"data:") >= 9)
         await turns_of_the_loop()
         await clock.advance(119.0)

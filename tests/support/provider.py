@@ -12,11 +12,12 @@ from functools import cache, lru_cache
 from typing import Any
 
 from seamstream.testing.answer import Answer, Part, Reasoning, Refusal, Text, Tool, signature_of
-from seamstream.testing.model import DeterministicModel
+from seamstream.testing.model import DeterministicModel, Reply
 from tests.corpus import CorpusStream
-from tests.corpus.stream import pieces
+from tests.corpus.stream import Dialect, pieces
 from tests.support.cut_state import events_of
 from tests.support.turns import turn_of
+from tests.support.wire import frames
 
 STOPS: dict[str | None, Any] = {"stop": "end_turn", "length": "max_tokens", "tool_calls": "tool_use"}
 TOKEN_SIZES = (23, 41)
@@ -34,6 +35,21 @@ class Provider:
         if body is None or json.loads(body) == self.stream.request:
             return 200, self.stream.data
         return _continued(self.stream.name, self.stream.dialect, body, self._rethinks, _Hashable(self.stream))
+
+
+class Responder:
+    """The same provider for a `FaultServer`."""
+
+    def __init__(self, stream: CorpusStream) -> None:
+        self._provider = Provider(stream)
+        self._stream = stream
+
+    def reply(self, _dialect: Dialect, body: dict[str, Any]) -> Reply:
+        if not body.get("stream"):
+            return Reply(200, {"content-type": "application/json"}, body=b'{"recorded": true}')
+        status, data = self._provider.reply(json.dumps(body).encode())
+        kind = "text/event-stream" if status == 200 else "application/json"
+        return Reply(status, {"content-type": kind}, events=frames(data))
 
 
 class _Hashable:

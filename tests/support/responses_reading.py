@@ -1,20 +1,19 @@
-"""What the SDK's strict Responses helper makes of a reader's bytes, with what it does not check itself.
+"""What the SDK's strict Responses helper makes of a reader's bytes, and what it does not check itself.
 
-The helper takes the final text from the last event and would not notice a doubled delta, a number that falls or
-an item that is never finished; those are asserted here.
+The helper takes the final text from the last event and would not notice a doubled delta, a number that falls
+or an item that is never finished; those are asserted here.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-import openai
-
+from tests.support.reading import Answer, Reading
 from tests.support.responses_state import call_of, is_clients, stop_of
 
 
-class Seen:
-    """Collects over the events of one stream."""
+class ResponsesFold:
+    """Takes the events of the helper, or of a raw stream."""
 
     def __init__(self) -> None:
         self.text = self.refusal = ""
@@ -26,7 +25,7 @@ class Seen:
         self.error: str | None = None
         self._number = -1
 
-    def take(self, event: Any) -> None:
+    def add(self, event: Any) -> None:
         self.kinds.append(event.type)
         number = getattr(event, "sequence_number", None)
         if number is not None:
@@ -77,16 +76,9 @@ class Seen:
         usage = (self.final or {}).get("usage") or {}
         return usage.get("input_tokens"), usage.get("output_tokens")
 
-
-def read(client: openai.OpenAI) -> Seen:
-    """Everything the helper sees of the canned response."""
-    seen = Seen()
-    with client.responses.stream(model="m", input="q") as stream:
-        try:
-            for event in stream:
-                seen.take(event)
-        except openai.APIError as failure:
-            seen.error = str(failure)
-    if seen.final is not None:
-        seen.check_whole()
-    return seen
+    def reading(self, error: str | None = None) -> Reading:
+        if self.final is not None:
+            self.check_whole()
+        answer = Answer(self.text, self.refusal, self.calls(), self.stop)
+        kinds = tuple(kind for at, kind in enumerate(self.kinds) if at == 0 or self.kinds[at - 1] != kind)
+        return Reading((answer,), tuple(self.ids), kinds, error or self.error, self.usage)

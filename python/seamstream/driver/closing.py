@@ -36,10 +36,14 @@ def succeed(run: Parts, data: bytes, *, salvaged: str | None, reuse: bool, cause
     run.turn = run.history.succeeded(
         run.snapshot, run.core_facts(), degraded=degraded, salvaged=salvaged, cause=cause
     )
-    yield FINISH
-    if run.spec.reader == "bytes" and run.spec.checkpoint_key is not None:
+    if run.spec.reader == "typed":
+        yield FINISH
+        yield Close(reuse=reuse)
+        return
+    if run.spec.checkpoint_key is not None:
         yield Forget()  # a typed reader says itself when the turn is safe with it
-    yield Close(reuse=reuse)
+    yield Close(reuse=reuse)  # first, so that the reader's next request finds the connection
+    yield FINISH
 
 
 def pass_unread(run: Parts, why: str) -> Steps:

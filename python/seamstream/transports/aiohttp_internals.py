@@ -221,7 +221,9 @@ class TappedBody:
 
     def push(self, data: bytes) -> None:
         if data:
+            over, self._reader._eof = self._reader._eof, False  # all of it may have come with the head
             _feed_data(self._reader, data, len(data))
+            self._reader._eof = over
 
     def end(self) -> None:
         """End of stream for the reader; what the parser still brings is dropped."""
