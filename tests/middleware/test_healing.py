@@ -119,15 +119,6 @@ async def test_text_and_an_unfinished_call_go_on_from_the_text(asker: Asker, dia
     assert scene.runs[0].plan == "R3"
 
 
-<<<<<<< HEAD
-async def _read_on(scene: Scene, clock: FakeClock, chunks: list[bytes]) -> None:
-    async with scene.post() as response:
-        async for chunk in response.content.iter_any():
-            chunks.append(chunk)
-
-
-=======
->>>>>>> main
 @pytest.mark.parametrize(
     "fault", [Fault.stall(after_events=12), Fault.stall_with_pings(0.001, after_events=12)]
 )
