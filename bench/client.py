@@ -13,6 +13,7 @@ import resource
 import sys
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 import aiohttp
@@ -119,30 +120,43 @@ def resident_bytes() -> int:
 
 
 async def typed(port: str, streams: str, seconds: str) -> Readings:
-    """CPU microseconds an event of many paced streams: seamstream's events, and AsyncOpenAI's chunks."""
-    events = 50 * int(seconds)
-    model = f"paced {events} 50"
-
-    async def with_seamstream(http: aiohttp.ClientSession, _: openai.AsyncOpenAI) -> int:
-        async with seamstream.stream(http, url(port), json=request(model), headers={}) as run:
-            return sum([isinstance(event, seamstream.TextDelta) async for event in run])
-
-    async def with_openai(_: aiohttp.ClientSession, client: openai.AsyncOpenAI) -> int:
-        chunks = await client.chat.completions.create(**request(model))
-        return sum([bool(chunk.choices and chunk.choices[0].delta.content) async for chunk in chunks])
-
+    """CPU microseconds an event of many paced streams, for each way to read them."""
+    model = f"paced {50 * int(seconds)} 50"
     base_url = f"http://127.0.0.1:{port}/v1"
-    http_client = openai.DefaultAioHttpClient()
-    client = openai.AsyncOpenAI(api_key="none", base_url=base_url, http_client=http_client)
+    over_aiohttp = openai.DefaultAioHttpClient()
     readings = {}
-    async with new_http("bare") as http, client:
-        for read in (with_openai, with_seamstream):
+    async with (
+        new_http("bare") as http,
+        openai.AsyncOpenAI(api_key="none", base_url=base_url) as sdk,
+        openai.AsyncOpenAI(api_key="none", base_url=base_url, http_client=over_aiohttp) as sdk_over_aiohttp,
+    ):
+        for side, read in {
+            "seamstream": partial(read_events, http, port, model),
+            "AsyncOpenAI": partial(read_chunks, sdk, model),
+            "AsyncOpenAI over aiohttp": partial(read_chunks, sdk_over_aiohttp, model),
+            "plain aiohttp, bytes only": partial(read_all, http, port, model),
+        }.items():
             begun_s = time.process_time()
-            counts = await asyncio.gather(*(read(http, client) for _ in range(int(streams))))
-            readings[read.__name__] = (time.process_time() - begun_s) / sum(counts) * 1e6
-            if set(counts) != {events}:
-                raise RuntimeError(f"{read.__name__} lost events: {set(counts)} of {events}")
+            await asyncio.gather(*(read() for _ in range(int(streams))))
+            events = int(streams) * 50 * int(seconds)
+            readings[side] = (time.process_time() - begun_s) / events * 1e6
     return readings
+
+
+async def read_events(http: aiohttp.ClientSession, port: str, model: str) -> None:
+    async with seamstream.stream(http, url(port), json=request(model)) as run:
+        deltas = sum([isinstance(event, seamstream.TextDelta) async for event in run])
+    check_count(deltas, model)
+
+
+async def read_chunks(client: openai.AsyncOpenAI, model: str) -> None:
+    chunks = await client.chat.completions.create(**request(model))
+    check_count(sum([bool(chunk.choices[0].delta.content) async for chunk in chunks]), model)
+
+
+def check_count(deltas: int, model: str) -> None:
+    if deltas != int(model.split()[1]):
+        raise RuntimeError(f"{deltas} deltas of {model!r}")
 
 
 async def reconnect(port: str, cuts: str) -> Readings:

@@ -8,7 +8,7 @@ from typing import Any
 
 from pytest_benchmark.fixture import BenchmarkFixture
 
-ROUNDS = 7
+ROUNDS = 15
 FAST_SECONDS = 0.02
 MAX_REPEATS = 200
 

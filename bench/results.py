@@ -25,20 +25,17 @@ class Results:
             if "readings" in facts:
                 results.readings[facts["name"]] = facts["readings"]
             else:
-                side_us = benchmark["stats"]["median"] / facts["units"] * 1e6
+                side_us = benchmark["stats"]["min"] / facts["units"] * 1e6
                 results.rows.setdefault(facts["row"], {})[facts["side"]] = side_us
         results._add_client_rows()
         return results
 
     def _add_client_rows(self) -> None:
         for name, readings in self.readings.items():
-            if name.startswith("client,"):
+            if name.startswith("client"):
                 self.rows[name] = {side: median(readings[side]) for side in ("seamstream", "bare")}
             elif name == "typed stream":
-                self.rows[name] = {
-                    side.removeprefix("with_"): value_us
-                    for side, value_us in sorted(readings.items(), reverse=True)
-                }
+                self.rows[name] = readings
 
     def times_faster(self, row: str, side: str) -> float:
         return self.rows[row][side] / self.rows[row]["seamstream"]

@@ -28,9 +28,10 @@ def record(benchmark: BenchmarkFixture, name: str, case: str, *arguments: object
 
 
 @pytest.mark.parametrize(("name", "per_write", "gap_us"), [
-    ("client, one event a write", 1, 0),
-    ("client, four events a write", 4, 0),
-    ("client, one event a read, never behind", 1, 15),
+    ("client never idle, one event a write", 1, 0),
+    ("client never idle, four events a write", 4, 0),
+    ("client, one event a read", 1, 15),
+    ("client, four events a read", 4, 30),
 ])  # fmt: skip
 def test_cpu(benchmark: BenchmarkFixture, port: str, name: str, per_write: int, gap_us: int) -> None:
     record(benchmark, name, "cpu", port, BURST_EVENTS // (2 if gap_us else 1), per_write, gap_us)

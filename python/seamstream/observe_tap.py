@@ -20,6 +20,7 @@ class ObservingTap:
     def __init__(self, response: ClientResponse, observer: Observer) -> None:
         self._observer = observer
         self._protocol = internals.protocol_of(response)
+        self._ended = False
         reference = weakref.ref(self)
         self._alarm = Alarm(observer.clock, observer.intake, lambda: _call(reference))
         observer.intake.rearm = self._alarm.arm
@@ -36,7 +37,8 @@ class ObservingTap:
 
     def reader_left(self) -> None:
         self._alarm.stop()
-        self._observer.left()
+        if not self._ended:
+            self._observer.left()
 
     def connection_left(self, *, close: bool) -> None:
         """Never told: the connection of an observed response is aiohttp's own business."""
@@ -63,6 +65,7 @@ class ObservingTap:
     def _over(self, error: BaseException | None) -> None:
         """Later in the loop, when the protocol knows why."""
         self._alarm.stop()
+        self._ended = True
         asyncio.get_running_loop().call_soon(self._tell, error)
 
     def _tell(self, error: BaseException | None) -> None:

@@ -107,6 +107,7 @@ class Tap:
     def body_broke(self, error: BaseException) -> None:
         if self._state is _State.LIVE and not self._ended:
             self._ended, self._error = True, error
+            _drop_frames(error)
             self._attend_soon()
         elif self._state is _State.ENDING:
             self._give_connection_up()
@@ -305,6 +306,13 @@ def _weakly(method: Callable[..., None]) -> Callable[..., None]:
             bound(*arguments)
 
     return call
+
+
+def _drop_frames(error: BaseException | None) -> None:
+    """Where in the parser an error was raised tells nobody anything, but its frames hold the response."""
+    while error is not None:
+        error.__traceback__ = None
+        error = error.__cause__ or error.__context__
 
 
 def _nothing() -> None:

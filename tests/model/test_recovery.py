@@ -30,6 +30,7 @@ PROMPTS = {
 }
 MAX_TOKENS = 18
 CUTS_PER_PROMPT = 7
+FEW_TOKENS = 6
 BREAKS = tuple(Break)
 
 by_dialect = pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
@@ -133,7 +134,7 @@ async def test_cut_before_any_text_is_asked_again(
     recovering: aiohttp.ClientSession,
     dialect: Dialect,
 ) -> None:
-    request = json.dumps(dialect.request(PROMPTS["lines"], MAX_TOKENS)).encode()
+    request = json.dumps(dialect.request(PROMPTS["lines"], FEW_TOKENS)).encode()
     unbroken = dialect.read(await fetch(plain, llama.url + dialect.path, request))
     for at_byte in (0, 1, 100):
         proxy.script(Cut(at_byte))
@@ -150,7 +151,7 @@ async def test_cut_after_the_finish_reason_is_finished_without_asking(
     recovering: aiohttp.ClientSession,
     how: Break,
 ) -> None:
-    request = json.dumps(CHAT.request(PROMPTS["lines"], MAX_TOKENS)).encode()
+    request = json.dumps(CHAT.request(PROMPTS["lines"], FEW_TOKENS)).encode()
     whole = await fetch(plain, llama.url + CHAT.path, request)
     proxy.script(Cut(len(whole.removesuffix(b"data: [DONE]\n\n")), how))
     answer = CHAT.read(await fetch(recovering, proxy.url + CHAT.path, request))
@@ -182,6 +183,6 @@ async def test_a_server_that_closes_kept_connections_unannounced_costs_no_answer
     llama: LlamaServer, recovering: aiohttp.ClientSession, dialect: Dialect
 ) -> None:
     """llama.cpp does so after each stream; stock aiohttp fails about every second request to it."""
-    request = json.dumps(dialect.request(PROMPTS["lines"], 2)).encode()
-    answers = {dialect.read(await fetch(recovering, llama.url + dialect.path, request)) for _ in range(6)}
+    request = json.dumps(dialect.request(PROMPTS["lines"], FEW_TOKENS)).encode()
+    answers = {dialect.read(await fetch(recovering, llama.url + dialect.path, request)) for _ in range(4)}
     assert len(answers) == 1

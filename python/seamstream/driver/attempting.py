@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from typing import Final
 
 from .._core import Splice
 from ..effects import READ, TIMED_OUT, Broke, Close, Effect, Open, Opened, OpenFailed, Result, StillOpening
@@ -16,6 +17,11 @@ from .guard import DEGRADED, MUST_END, SEAM_REFUSED, WHOLE
 from .parts import Parts, Steps
 from .timers import Due
 
+_STOP_IS_PROOF: Final = frozenset({"openai-chat"})
+"""Dialects whose stop reasons prove the answer complete; elsewhere only the end event does."""
+
+_NOT_WHOLE: Final = MUST_END | DEGRADED | SEAM_REFUSED
+
 
 def attempt(run: Parts, request: Request) -> Generator[Effect, Result, Setback | None]:
     """Open and read. None: the turn is whole and the reader has it."""
@@ -28,7 +34,7 @@ def attempt(run: Parts, request: Request) -> Generator[Effect, Result, Setback |
         failure = network_failure(str(opened.error), retryable=opened.retryable)
         return Setback(None, failure, opened.error, disconnected=opened.disconnected)
     run.history.answered(opened.status, opened.headers)
-    if opened.unreadable is not None and not run.history.streamed:
+    if opened.unreadable is not None and run.spec.reader == "bytes" and not run.history.streamed:
         yield from pass_unread(run, opened.unreadable)
         return None
     if not opened.stream:
@@ -102,9 +108,25 @@ def _stream(run: Parts) -> Generator[Effect, Result, Setback | None]:
         if flags & WHOLE:
             yield from succeed(run, b"", salvaged=None, reuse=not isinstance(result, Broke))
             return None
+        if setback is None and isinstance(result, Broke) and (yield from _ended_whole(run, result)):
+            return None
         setback = setback or setback_of(run, flags, result)
         if setback is not None:
             return setback
+
+
+def _ended_whole(run: Parts, end: Broke) -> Generator[Effect, Result, bool]:
+    """A clean end after the proof is no cut, though some providers leave out the end event."""
+    if run.spec.dialect not in _STOP_IS_PROOF or end.end is not BodyEnd.CLEAN:
+        return False
+    if run.guard.splice is None or run.intake.flags & _NOT_WHOLE:
+        return False
+    data = run.guard.act(lambda splice: splice.cut(), ends_attempt=True)
+    yield from run.give(data)
+    if not run.guard.ask(lambda splice: splice.terminal_seen, False):
+        return False
+    yield from succeed(run, run.guard.act(lambda splice: splice.finish()), salvaged=None, reuse=True)
+    return True
 
 
 def _timer(run: Parts) -> Generator[Effect, Result, Setback | None]:

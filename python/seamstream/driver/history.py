@@ -234,7 +234,8 @@ class RunHistory:
     def produced_tokens(self, usages: tuple[AttemptUsage, ...]) -> int:
         """A lower bound of what the text in hand took: what a restart threw away does not count."""
         first = max((at for at, part in enumerate(self.streamed) if part.restart), default=0)
-        return sum(bill.output_tokens or 0 for bill in self.bills(usages)[first:])
+        bills = zip(self.bills(usages)[first:], self.streamed[first:], strict=True)
+        return sum(max(bill.output_tokens or 0, part.content_deltas) for bill, part in bills)
 
     def _file_bills(self, bills: list[Bill]) -> None:
         """Each attempt's own usage into its record."""

@@ -60,19 +60,23 @@ class Intake:
         splice = self.guard.splice
         if splice is None:
             self.timers.progress_at = self._now()
-            return b"" if self.typed else chunk
+            freed = self.guard.take_freed()
+            return b"" if self.typed else freed + chunk if freed else chunk
         try:
             out = splice.feed(chunk)
             flags = splice.flags
-            if out is not chunk:
-                self.guard.track(chunk, out)
+        except BaseException as error:
+            return self._failed(chunk, error)
+        if out is not chunk:
+            self.guard.track(chunk, out)
+        try:
             if flags or self.awaits_content:
                 self._look(splice, flags, something_left=bool(out))
             else:
                 self.timers.progress_at = self._now()
                 self.timers.hold = None
         except BaseException as error:
-            return self._failed(chunk, error)
+            return out + self._failed(b"", error)
         return out
 
     def take_events(self) -> list[Event]:

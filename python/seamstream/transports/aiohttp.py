@@ -57,14 +57,12 @@ _HOPELESS: Final = (
 
 
 def is_event_stream(response: ClientResponse) -> bool:
-    """A success whose body can be read as an event stream."""
-    return (
-        200 <= response.status < 300 and response.content_type == EVENT_STREAM and not is_compressed(response)
-    )
+    """A success with an event stream for a body."""
+    return 200 <= response.status < 300 and response.content_type == EVENT_STREAM
 
 
 def is_compressed(response: ClientResponse) -> bool:
-    """The server compressed although it was asked not to. Whether aiohttp undoes that cannot be told."""
+    """The server compressed although it was asked not to."""
     return response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity")
 
 

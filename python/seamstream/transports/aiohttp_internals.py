@@ -280,12 +280,17 @@ def watch_close(protocol: Any, callback: Callable[[], None]) -> Callable[[], Non
         return _nothing
 
     def gone(_: Any) -> None:
-        if not closed.cancelled():
-            closed.exception()  # else asyncio complains that nobody has looked at it
         callback()
 
+    closed.add_done_callback(_look_at)
     closed.add_done_callback(gone)
     return lambda: closed.remove_done_callback(gone)
+
+
+def _look_at(closed: Any) -> None:
+    """Asking for this future made it; asyncio complains when nobody looks at its exception."""
+    if not closed.cancelled():
+        closed.exception()
 
 
 def stop_read_timeout(protocol: Any) -> None:

@@ -1,0 +1,145 @@
+"""The README is true: its Python runs as printed, its commands exist, its links lead somewhere."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+import aiohttp
+import pytest
+
+from seamstream.testing import Answer, DeterministicModel, Fault, FaultServer, Text, tokens
+from tests.house.imports import ROOT
+
+README = ROOT / "README.md"
+PROVIDER = "https://api.anthropic.com"
+SAID = "Reefs grow where warm, clear water meets the light, slowly and for ever."
+REQUEST = {
+    "model": "claude-sonnet-4-5",
+    "max_tokens": 100,
+    "stream": True,
+    "messages": [{"role": "user", "content": "How do reefs grow?"}],
+}
+CUT = Fault.reset(after_text=b"clear")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", README.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+
+
+def compiled(block: str, provider: str) -> CodeType:
+    """The block as it would run in a REPL that knows `await`."""
+    flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+    code: CodeType = compile(block.replace(PROVIDER, provider), README.name, "exec", flags=flags)
+    return code
+
+
+async def run_block(block: str, provider: str, names: dict[str, Any]) -> None:
+    result = eval(compiled(block, provider), names)
+    if inspect.isawaitable(result):
+        await result
+
+
+def block_with(text: str) -> str:
+    found = [block for block in blocks("python") if text in block]
+    assert len(found) == 1
+    return found[0]
+
+
+@pytest.fixture
+async def provider() -> AsyncIterator[FaultServer]:
+    """A provider whose first answer is reset in the middle."""
+    async with FaultServer(DeterministicModel(Answer((Text(tokens(SAID)),))), [CUT]) as server:
+        yield server
+
+
+@pytest.fixture
+def names() -> dict[str, Any]:
+    """What the README says the reader has, and what its first block imports."""
+    names: dict[str, Any] = {"request": REQUEST, "headers": {}}
+    exec("import aiohttp, seamstream", names)
+    return names
+
+
+def text_in(printed: str) -> str:
+    return "".join(re.findall(r'"text_delta","text":"(.*?)"', printed))
+
+
+async def test_the_middleware_saves_the_answer_of_a_stock_client(
+    provider: FaultServer, names: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    await run_block(blocks("python")[0], provider.url, names)
+    printed = capsys.readouterr().out
+    assert text_in(printed) == SAID
+    assert printed.count("message_stop") == 2  # the event's name and its data
+    assert len(provider.requests) == 2
+
+
+def test_the_middleware_takes_five_lines() -> None:
+    lines = [line for line in blocks("python")[0].splitlines() if line]
+    assert len(lines) == 5
+
+
+async def test_an_sdk_reads_through_it(
+    provider: FaultServer, names: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    monkeypatch.setenv("OPENAI_BASE_URL", f"{provider.url}/v1")
+    await run_block(block_with("openai.AsyncOpenAI"), provider.url, names)
+    async with names["client"] as client:
+        chunks = await client.chat.completions.create(**REQUEST)
+        said = [chunk.choices[0].delta.content or "" async for chunk in chunks if chunk.choices]
+    assert "".join(said) == SAID
+
+
+async def test_a_profile_makes_a_chat_server_be_asked_by_prefill(
+    provider: FaultServer, names: dict[str, Any]
+) -> None:
+    await run_block(block_with("seamstream.Profile"), provider.url, names)
+    url = f"{provider.url}/v1/chat/completions"
+    async with (
+        aiohttp.ClientSession(middlewares=[names["middleware"]]) as session,
+        session.post(url, json=REQUEST) as response,
+    ):
+        await response.read()
+    assert provider.requests[1].body["messages"][-1]["role"] == "assistant"
+
+
+async def test_observe_mode_shows_the_cut_and_asks_for_nothing(
+    provider: FaultServer, names: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level("INFO", logger="seamstream"), pytest.raises(aiohttp.ClientPayloadError):
+        await run_block(block_with('mode="observe"'), provider.url, names)
+    assert len(provider.requests) == 1
+    assert any("ConnectionReset" in message for message in caplog.messages)
+
+
+async def test_typed_events_tell_the_text_and_the_seam(
+    provider: FaultServer, names: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    await run_block(block_with("seamstream.stream("), provider.url, names)
+    said, _, told = capsys.readouterr().out.partition("recovered ")
+    assert said == SAID
+    assert "join='prefill'" in told
+
+
+def test_every_python_block_is_run_above() -> None:
+    assert len(blocks("python")) == 5
+
+
+def test_every_command_is_a_target() -> None:
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
+    commands = [line.partition("#")[0].strip() for block in blocks("sh") for line in block.splitlines()]
+    assert commands
+    assert [command for command in commands if command.removeprefix("make ") not in targets] == []
+
+
+def test_every_link_leads_to_a_file() -> None:
+    links = re.findall(r"\]\((?!https?:)([^)#]+)\)", README.read_text("utf-8"))
+    assert links
+    assert [link for link in links if not (ROOT / Path(link)).exists()] == []
