@@ -107,14 +107,12 @@ class AsyncRunner:
             self.saver.forget_soon()
 
     def cancel(self) -> None:
-        """The reader has left: drop everything at once."""
+        """The reader has left: drop everything at once, store writes apart."""
         self._alarm.stop()
         if self._opening is not None:
             self._opening.cancel()
         self.upstream.abandon()
         self.steps.close()
-        if self.saver is not None:
-            self.saver.cancel()
 
     async def _read(self) -> Emit | None:
         """Take one chunk past the generator, or a result for it (then `_reading` is over)."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from collections import deque
 from collections.abc import AsyncIterator, Iterable, Mapping
 from types import TracebackType
@@ -33,7 +35,7 @@ from .transports.aiohttp import (
     AiohttpUpstream,
     SessionSender,
 )
-from .types import Event, Outcome, Turn
+from .types import Event, Outcome, ToolCallReady, Turn
 
 _JSON: Final = {"Content-Type": "application/json"}
 
@@ -108,7 +110,7 @@ class Run:
         self._saver = CheckpointSaver(store, spec.run_id) if store is not None else None
         self._runner: AsyncRunner | None = None
         self._events: deque[Event] = deque()
-        self._finished = self._over = False
+        self._finished = self._over = self._aborted = False
 
     @property
     def run_id(self) -> str:
@@ -154,7 +156,7 @@ class Run:
 
     async def abort(self) -> None:
         """End the run for good; nobody may take it over."""
-        self._over = True
+        self._over = self._aborted = True
         self._events.clear()
         if self._runner is not None:
             self._runner.cancel()
@@ -171,8 +173,12 @@ class Run:
             if kind is None and finished:
                 await runner.next()
                 await self._forget()
+            elif isinstance(error, Exception):
+                await self._keep()
         finally:
             runner.cancel()
+            if self._saver is not None and isinstance(error, asyncio.CancelledError):
+                self._saver.cancel()
 
     @property
     def _driver(self) -> Driver:
@@ -185,7 +191,10 @@ class Run:
         runner, clock = self._runner, self._services.clock
         if runner is None:
             raise RuntimeError("the run has not been entered")
-        runner.driver.timers.resume(clock.monotonic())
+        now = clock.monotonic()
+        runner.driver.timers.resume(now)
+        if runner.driver.timers.checkpoint_due(now):
+            self._put(now)
         try:
             output = await runner.next()
         except BaseException:
@@ -195,6 +204,8 @@ class Run:
         runner.driver.timers.pause(clock.monotonic())
         if isinstance(output, Emit):
             self._events.extend(output.events)
+            if self._saver is not None and any(isinstance(event, ToolCallReady) for event in output.events):
+                self._put(now)
             return
         self._over = True
         if isinstance(output, Fail):
@@ -215,6 +226,18 @@ class Run:
         if checkpoint is not None and checkpoint.request_digest != digest(self._spec.body or b""):
             raise ConfigurationError(f"run {self._spec.run_id!r} was begun with another request")
         return checkpoint
+
+    def _put(self, now: float) -> None:
+        if self._saver is not None and self._runner is not None:
+            self._driver.timers.checkpoint_at = now
+            self._saver.put_soon(self._driver)
+
+    async def _keep(self) -> None:
+        """Whoever takes over should find everything that was received."""
+        if self._saver is not None and not self._aborted:
+            self._put(self._services.clock.monotonic())
+            with contextlib.suppress(StoreError):  # the reader's own exception says more
+                await self._saver.flush()
 
     async def _forget(self) -> None:
         if self._saver is not None:

@@ -257,6 +257,8 @@ class Tap:
             self._pump.cancel()
         else:
             self._runner.cancel()
+        if self._runner.saver is not None:
+            self._runner.saver.cancel()
 
     def _stop(self) -> None:
         """Nothing of the run may come back to this object by itself any more."""

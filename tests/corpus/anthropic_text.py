@@ -16,7 +16,7 @@ def streams() -> Iterator[CorpusStream]:
     yield _stream("anthropic_text_plain", _text(1, prose.PLAIN, 5, 9, 13))
     yield _stream("anthropic_text_emoji_cjk", _text(2, prose.EMOJI_CJK, 4, 2, 7))
     yield _stream("anthropic_text_escapes", _text(3, prose.ESCAPES, 6, 5, 11, ascii_only=True))
-    yield _stream("anthropic_text_long", _text(4, prose.LONG, 31, 57, 44))
+    yield _stream("anthropic_text_long", _text(4, prose.LONG, 47, 91, 63))
     yield _stream("anthropic_text_code", _text(5, prose.CODE, 8, 4, 13))
     yield _stream("anthropic_text_repeats", _text(6, prose.REPEATS, 9, 16))
     yield _stream("anthropic_text_two_parts", _two_parts(7))

@@ -42,14 +42,14 @@ def _refusal(number: int) -> bytes:
 
 
 def _usage(number: int) -> bytes:
-    writer = ChatWriter(number, fields={"usage": None, "service_tier": "default"})
+    writer = ChatWriter(number, fields={"usage": None, "service_tier": "default"}, full=True)
     return writer.role().text(pieces(prose.PLAIN, 14, 6)).finish("stop").usage(19, 44).done()
 
 
 def _azure_head(number: int) -> ChatWriter:
     prompt = [{"prompt_index": 0, "content_filter_results": SAFE}]
     head = {"choices": [], "created": 0, "id": "", "model": "", "object": "", "prompt_filter_results": prompt}
-    return ChatWriter(number).payload(head).role()
+    return ChatWriter(number, full=True).payload(head).role()
 
 
 def _azure(number: int) -> bytes:
@@ -89,7 +89,7 @@ def _framed(number: int, *, eol: str, space: str) -> bytes:
 
 
 def _obfuscated(number: int) -> bytes:
-    writer = ChatWriter(number).role()
+    writer = ChatWriter(number, full=True).role()
     for turn, part in enumerate(pieces(prose.PLAIN, 5, 20)):
         writer.delta({"content": part}, obfuscation="kQz7Rw2Lp9Vd3Xs"[: 15 - turn % 9])
     return writer.finish("stop").done()

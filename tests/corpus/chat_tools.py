@@ -42,14 +42,14 @@ def _opened(number: int) -> ChatWriter:
 
 
 def _one(number: int) -> bytes:
-    writer = _opened(number).tool(0, "call_w81", "tide_table", pieces(TABLE_ARGUMENTS, 3, 8, 5))
+    writer = _opened(number).tool(0, "call_w81", "tide_table", pieces(TABLE_ARGUMENTS, 4, 11, 7))
     return writer.finish("tool_calls").done()
 
 
 def _parallel(number: int) -> bytes:
     writer = _opened(number)
-    writer.tool(0, "call_p0", "tide_table", pieces(TABLE_ARGUMENTS, 9, 4))
-    writer.tool(1, "call_p1", "log_note", pieces(NOTE_ARGUMENTS, 6, 11))
+    writer.tool(0, "call_p0", "tide_table", pieces(TABLE_ARGUMENTS, 13, 6))
+    writer.tool(1, "call_p1", "log_note", pieces(NOTE_ARGUMENTS, 9, 14))
     writer.tool(2, "call_p2", "now", ["{}"])
     return writer.finish("tool_calls").done()
 
@@ -76,7 +76,7 @@ def _whole(number: int) -> bytes:
 
 
 def _text_then_tool(number: int) -> bytes:
-    writer = ChatWriter(number).role().text(pieces(prose.PLAIN[:110], 7, 12))
+    writer = ChatWriter(number).role().text(pieces(prose.PLAIN[:110], 10, 17))
     writer.tool(0, "call_t0", "tide_table", pieces(TABLE_ARGUMENTS, 5, 10))
     return writer.finish("tool_calls").done()
 

@@ -25,7 +25,10 @@ def function_tool(name: str, *parameters: str) -> JsonObject:
 
 
 class ChatWriter:
-    """Collects the bytes of one stream. `fields` go on every chunk, `eol` and `space` are its framing."""
+    """Collects the bytes of one stream. `fields` go on every chunk, `eol` and `space` are its framing.
+
+    `full` envelopes carry what OpenAI itself adds; most servers of this dialect send the lean ones.
+    """
 
     def __init__(
         self,
@@ -35,13 +38,15 @@ class ChatWriter:
         space: str = " ",
         ascii_only: bool = False,
         fields: JsonObject | None = None,
+        full: bool = False,
     ) -> None:
+        self._full = full
         self._head = {
             "id": f"chatcmpl-B{number:04d}hQ7vXk2",
             "object": "chat.completion.chunk",
             "created": 1_764_000_000 + number,
             "model": "harbour-1-2026-05",
-            "system_fingerprint": "fp_5ea3a7",
+            **({"system_fingerprint": "fp_5ea3a7"} if full else {}),
         }
         self._fields = fields or {}
         self._eol, self._space, self._ascii_only = eol, space, ascii_only
@@ -64,7 +69,9 @@ class ChatWriter:
     def delta(
         self, delta: JsonObject, *, finish: str | None = None, index: int = 0, **extra: Any
     ) -> ChatWriter:
-        choice = {"index": index, "delta": delta, "logprobs": None, "finish_reason": finish}
+        choice = {"index": index, "delta": delta, "finish_reason": finish}
+        if self._full:
+            choice["logprobs"] = None
         return self.chunk([choice], **extra)
 
     def role(self, *, index: int = 0, **more: Any) -> ChatWriter:

@@ -58,10 +58,10 @@ def _refusal(number: int) -> bytes:
 
 
 def _keepalives(number: int) -> bytes:
-    """Numbered keep-alives and comments between the events, and a queue in front."""
+    """Numbered keep-alives, a comment and a queue in front of the answer."""
     writer = ResponsesWriter(number).event("response.queued", response={"id": "resp_0008c41b7e"})
-    writer.event("keepalive").raw(": beat\n\n")
-    return writer.message(pieces(prose.SHORT, 8)).event("keepalive").end()
+    writer.event("keepalive").raw(": beat\n\n").event("keepalive")
+    return writer.message(pieces(prose.SHORT, 8)).end()
 
 
 def _reasoning(number: int) -> bytes:

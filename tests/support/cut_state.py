@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from tests.corpus.stream import Dialect
@@ -101,8 +102,9 @@ def _is_whole(text: str) -> bool:
         return False
 
 
+@lru_cache(maxsize=16)
 def state_of(dialect: Dialect, data: bytes) -> CutState:
-    """Read everything that `data` holds of a turn."""
+    """Read everything that `data` holds of a turn. A judge asks several times for the same cut."""
     state = CutState()
     blocks: dict[int, OpenCall] = {}
     for text in events_of(data):

@@ -53,11 +53,13 @@ class Guard:
     not kept, nor for a typed reader, who gets no bytes.
     """
 
-    __slots__ = ("degraded", "splice", "unsent")
+    __slots__ = ("degraded", "splice", "unsent", "verbatim")
 
     def __init__(self, make: Callable[[], Splice], *, verbatim: bool) -> None:
         self.splice: Splice | None = None
         self.degraded: str | None = None
+        self.verbatim = verbatim
+        """What leaves is what came in, so that the core can be done without."""
         self.unsent: bytearray | None = bytearray() if verbatim else None
         try:
             self.splice = make()
@@ -72,7 +74,8 @@ class Guard:
 
     def rescue(self, chunk: bytes, error: BaseException) -> bytes:
         """The core failed on `chunk`: everything that had not left, and the chunk."""
-        return self._fail(error) + chunk
+        freed = self._fail(error)
+        return freed + chunk if self.verbatim else b""
 
     def act(self, action: Callable[[Splice], bytes], *, ends_attempt: bool = False) -> bytes:
         """Let the splice do something by which bytes may leave. Ending an attempt ends the shadow."""
@@ -83,7 +86,7 @@ class Guard:
         except BaseException as error:
             return self._fail(error)
         if ends_attempt:
-            self.unsent = None
+            self.verbatim, self.unsent = False, None
         else:
             self._sent(out)
         return out

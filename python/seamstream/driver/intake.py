@@ -61,7 +61,9 @@ class Intake:
         if splice is None:
             self.timers.progress_at = self._now()
             freed = self.guard.take_freed()
-            return b"" if self.typed else freed + chunk if freed else chunk
+            if not self.guard.verbatim:
+                return b""
+            return freed + chunk if freed else chunk
         try:
             out = splice.feed(chunk)
             flags = splice.flags

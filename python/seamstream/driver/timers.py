@@ -162,6 +162,10 @@ class Timers:
     def _warn_at(self) -> float:
         return NEVER if self.warned_of == self.progress_at else self.progress_at + self._warn_s
 
+    def checkpoint_due(self, now: float) -> bool:
+        """For a reader who pulls, and so may never wait long enough for a timer."""
+        return now >= self._checkpoint_at()
+
     def _checkpoint_at(self) -> float:
         """Nothing new, nothing to store."""
         if self.progress_at <= self.checkpoint_at:

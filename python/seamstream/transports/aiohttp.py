@@ -18,6 +18,7 @@ from ..errors import FrameTooLarge, StreamCutError
 from ..interrupter import Interrupter
 from ..recovery.causes import BodyEnd
 from . import aiohttp_internals as internals
+from .aiohttp_self_test import problem
 
 Handler = Callable[[ClientRequest], Awaitable[ClientResponse]]
 
@@ -148,6 +149,8 @@ class AiohttpUpstream:
     def _watch(self, response: ClientResponse) -> None:
         """Wake a read that aiohttp would leave asleep when the connection goes."""
         self._protocol = internals.protocol_of(response)
+        if problem is None:
+            internals.hold_end(response)
         self._unwatch = internals.watch_close(self._protocol, lambda: internals.wake_reader(response))
 
     async def _peek(self, response: ClientResponse, attempt: int) -> bytes:

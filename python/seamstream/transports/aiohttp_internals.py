@@ -130,6 +130,19 @@ class ObservedReader(StreamReader):
             _watcher(self).body_broke(exc)
 
 
+class HeldReader(StreamReader):
+    """Its end is the caller's at once, but aiohttp keeps the connection until `let_end`: whether it may be
+    used again depends on whether the answer was whole.
+    """
+
+    __slots__ = ()
+
+    def feed_eof(self) -> None:
+        callbacks, self._eof_callbacks = self._eof_callbacks, []
+        StreamReader.feed_eof(self)
+        self._eof_callbacks = callbacks
+
+
 class FailingReader(TappedReader):
     """Hands out what it holds and only then raises; the stock reader drops what was not read yet."""
 
@@ -239,6 +252,20 @@ class TappedBody:
             return
         self._stand_in.failure = error
         self._reader.__class__ = FailingReader
+
+
+def hold_end(response: ClientResponse) -> None:
+    """Keep the connection out of the pool until `let_end`, even if the body ends before."""
+    if not response.content._eof:
+        response.content.__class__ = HeldReader
+
+
+def let_end(response: ClientResponse) -> None:
+    """The body has ended well: give the connection back."""
+    reader = response.content
+    callbacks, reader._eof_callbacks = reader._eof_callbacks, []
+    for callback in callbacks:
+        callback()
 
 
 def put_back(response: ClientResponse, data: bytes) -> None:

@@ -42,7 +42,7 @@ impl Splice {
         self.tail.clear();
         self.settle_open_seam();
         self.hold.mark_shown(&mut self.turn);
-        self.turn.complete_whole_calls();
+        self.turn.complete_whole_calls(); // after that: what nobody closed was not closed for the reader either
         self.settle_numbers();
         self.announce_ready();
         out
@@ -161,7 +161,7 @@ impl Splice {
         let kind = self.text_kind();
         self.target = self.open_target(kind);
         if let Some(target) = self.target {
-            self.turn.parts[target].closed = false; // its closing has not left, and may come later than it did
+            self.turn.parts[target].closed = false; // its closing never left, so it is open again
         }
         self.close_shown_parts(self.target, out);
         let text = self.turn.joined(kind);

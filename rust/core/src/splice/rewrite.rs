@@ -166,14 +166,13 @@ impl Splice {
     }
 
     fn append_text(&mut self, text: &str) -> Result<(), LimitPassed> {
-        let kind = self.seam_kind;
-        let key =
-            if self.seam_key == NO_KEY && self.target.is_some() { self.target_key() } else { self.seam_key };
         if text.is_empty() {
             return Ok(());
         }
+        let undecided = self.seam_key == NO_KEY && self.target.is_some();
+        let key = if undecided { self.target_key() } else { self.seam_key };
         self.turn.content_deltas += 1; // an echo is no part of the answer
-        self.turn.text(key, kind, text, &mut self.effects)
+        self.turn.text(key, self.seam_kind, text, &mut self.effects)
     }
 
     fn target_key(&mut self) -> Key {

@@ -1,0 +1,1 @@
+"""The driver without sockets: timers, budgets, waits, records, and failing open."""

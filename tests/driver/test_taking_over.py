@@ -1,0 +1,115 @@
+"""A run that another process goes on with: from every place of an answer, through the same planner."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from seamstream import RecoveryPolicy, StreamCutError
+from seamstream.driver.replaying import replay
+from seamstream.effects import DONE, Opened, Read
+from seamstream.stores.checkpoints import StreamCheckpoint
+from seamstream.testing import Answer, DeterministicModel, Dialect, Reasoning, Text, Tool, tokens
+from seamstream.types import Finish, TextDelta, ToolCallReady
+from tests.driver.playing import HEALTHY, QUESTION, Reply, Stage, cut
+
+DIALECTS: tuple[Dialect, ...] = ("openai-chat", "anthropic")
+TEXT = Answer((Text(tokens("Salt comes from the rocks, by way of the rivers — drop by drop.")),))
+THOUGHT = Answer((Reasoning(tokens("Rocks? Rivers? Both.")), *TEXT.parts))
+CALLS = Answer(
+    (Text(tokens("I look twice.")), Tool("look", ('{"at":', "1}")), Tool("look", ('{"at":', '"no', 'rth"}')))
+)
+
+
+def checkpoint_after(dialect: Dialect, model: DeterministicModel, events: int) -> StreamCheckpoint:
+    """What a process has stored when it dies behind so many events."""
+    stage = Stage(dialect, model=model, reader="typed", checkpoint_key="run-1")
+    steps = stage.driver.steps()
+    next(steps)
+    effect = steps.send(Opened(200, {}, True))
+    while not isinstance(effect, Read):
+        effect = steps.send(DONE)
+    for event in model.reply(dialect, QUESTION).events[:events]:
+        stage.driver.intake.receive(event)
+    checkpoint = stage.driver.checkpoint()
+    assert checkpoint is not None
+    return StreamCheckpoint.from_json(checkpoint.to_json())
+
+
+def take_over(
+    dialect: Dialect, model: DeterministicModel, checkpoint: StreamCheckpoint, *replies: Reply
+) -> Stage:
+    stage = Stage(
+        dialect, model=model, reader="typed", checkpoint=checkpoint, checkpoint_key="run-1", epoch=2
+    )
+    return stage, stage.play(*(replies or (HEALTHY,)))
+
+
+@pytest.mark.parametrize("answer", [TEXT, THOUGHT, CALLS], ids=["text", "reasoning", "calls"])
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_the_new_reader_gets_the_whole_answer_from_every_place(dialect: Dialect, answer: Answer) -> None:
+    model = DeterministicModel(answer)
+    whole = [(part.name, "".join(part.pieces)) for part in answer.parts if isinstance(part, Tool)]
+    count = len(model.reply(dialect, QUESTION).events)
+    for events in range(count):
+        checkpoint = checkpoint_after(dialect, model, events)
+        stage, result = take_over(dialect, model, checkpoint)
+        turn = stage.driver.turn
+        assert turn is not None
+        assert result.error is None, (events, result.error)
+        assert type(result.events[-1]) is Finish
+        text = "".join(event.text for event in result.events if isinstance(event, TextDelta))
+        assert text == turn.text == answer.text, events
+        ready = [(event.name, event.arguments) for event in result.events if isinstance(event, ToolCallReady)]
+        assert ready == whole[: len(ready)], events
+        assert [(call.name, call.arguments) for call in turn.tool_calls] == ready
+        if len(ready) < len(whole):
+            assert turn.outcome.plan == "R2"
+        assert "ResumedFromCheckpoint" in turn.outcome.causes
+
+
+def test_the_books_go_on() -> None:
+    model = DeterministicModel(TEXT)
+    checkpoint = checkpoint_after("anthropic", model, 6)
+    stage, _ = take_over("anthropic", model, checkpoint)
+    turn = stage.driver.turn
+    assert turn is not None
+    assert [record.number for record in turn.attempts] == [1, 2]
+    assert (turn.attempts[0].cause, turn.outcome.attempts) == ("ResumedFromCheckpoint", 2)
+    assert [(seam.attempt, seam.cause) for seam in turn.seams] == [(2, "ResumedFromCheckpoint")]
+
+
+def test_what_was_spent_stays_spent() -> None:
+    model = DeterministicModel(TEXT)
+    used = Stage(model=model, reader="typed", checkpoint_key="run-1", policy=RecoveryPolicy(max_recoveries=1))
+    used.play(cut(6), cut(7))
+    checkpoint = used.driver.checkpoint()
+    assert checkpoint is not None
+    _, result = take_over("openai-chat", model, checkpoint)
+    assert isinstance(result.error, StreamCutError)
+    assert result.error.code == "budget_exhausted"
+
+
+def test_a_server_side_tool_under_way_is_not_run_again() -> None:
+    model = DeterministicModel(TEXT)
+    checkpoint = checkpoint_after("anthropic", model, 6)
+    snapshot = dataclasses.replace(checkpoint.snapshot, server_items="open")
+    _, result = take_over("anthropic", model, dataclasses.replace(checkpoint, snapshot=snapshot))
+    assert isinstance(result.error, StreamCutError)
+    assert "server-side" in str(result.error)
+
+
+@pytest.mark.parametrize("answer", [TEXT, THOUGHT, CALLS], ids=["text", "reasoning", "calls"])
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_replayed_turn_is_the_stored_one(dialect: Dialect, answer: Answer) -> None:
+    model = DeterministicModel(answer)
+    for events in range(len(model.reply(dialect, QUESTION).events) + 1):
+        stored = checkpoint_after(dialect, model, events).snapshot
+        stage = Stage(dialect, reader="typed")
+        stage.driver.intake.receive(replay(dialect, stored))
+        again = stage.driver.guard.snapshot()
+        assert again is not None
+        same = ("text", "reasoning", "refusal", "completed_tool_calls", "stop_reason", "signed_thinking")
+        assert [getattr(again, name) for name in same] == [getattr(stored, name) for name in same], events
+        assert again.in_flight_tools == stored.in_flight_tools[-1:]

@@ -1,0 +1,1 @@
+"""The typed stream on real sockets, its checkpoints and who takes a run over."""
