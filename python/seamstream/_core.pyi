@@ -75,7 +75,7 @@ class Splice:
 
     def __new__(
         cls,
-        dialect: Literal["openai-chat", "anthropic"],
+        dialect: Literal["openai-chat", "openai-responses", "anthropic"],
         *,
         reader: Literal["bytes", "typed"] = "bytes",
         hold_tools: bool = True,

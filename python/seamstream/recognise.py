@@ -12,6 +12,7 @@ from .recovery.continuation.request import Dialect, read_request
 
 _PATHS: Final[tuple[tuple[str, Dialect], ...]] = (
     ("/chat/completions", "openai-chat"),
+    ("/responses", "openai-responses"),
     ("/messages", "anthropic"),
 )
 _IDEMPOTENCY_KEY: Final = "Idempotency-Key"

@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
-from tests.corpus import anthropic_text, anthropic_tools, chat_odd, chat_text, chat_tools
+from tests.corpus import (
+    anthropic_text,
+    anthropic_tools,
+    chat_odd,
+    chat_text,
+    chat_tools,
+    responses_text,
+    responses_tools,
+)
 from tests.corpus.stream import CorpusStream
 
 STREAMS: tuple[CorpusStream, ...] = tuple(
     stream
-    for module in (chat_text, chat_tools, chat_odd, anthropic_text, anthropic_tools)
+    for module in (
+        chat_text,
+        chat_tools,
+        chat_odd,
+        responses_text,
+        responses_tools,
+        anthropic_text,
+        anthropic_tools,
+    )
     for stream in module.streams()
 )
 

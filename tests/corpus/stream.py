@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-Dialect = Literal["openai-chat", "anthropic"]
+Dialect = Literal["openai-chat", "openai-responses", "anthropic"]
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,9 @@ class CorpusStream:
     dialect: Dialect
     request: dict[str, Any]
     data: bytes
-    unrecoverable: Literal["choices", "server tools", "structured output", "live call"] | None = None
+    unrecoverable: (
+        Literal["choices", "server tools", "structured output", "live call", "shown reasoning"] | None
+    ) = None
 
     def __str__(self) -> str:
         return self.name

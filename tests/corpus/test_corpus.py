@@ -22,8 +22,8 @@ WRITTEN = {
 }
 
 
-def test_both_dialects_and_enough_bytes() -> None:
-    assert {stream.dialect for stream in STREAMS} == {"openai-chat", "anthropic"}
+def test_all_dialects_and_enough_bytes() -> None:
+    assert {stream.dialect for stream in STREAMS} == {"openai-chat", "openai-responses", "anthropic"}
     assert len({stream.name for stream in STREAMS}) == len(STREAMS)
     assert len({stream.data for stream in STREAMS}) == len(STREAMS)
     assert sum(len(stream.data) for stream in STREAMS) >= 100_000

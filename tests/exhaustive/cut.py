@@ -25,6 +25,8 @@ BOUNDARY_ONLY: Cause = "in-band error"
 
 IN_BAND: dict[Dialect, bytes] = {
     "openai-chat": b'data: {"error":{"message":"Overloaded","type":"server_error","code":503}}\n\n',
+    "openai-responses": b"event: error\n"
+    b'data: {"type":"error","error":{"type":"server_error","code":"server_error","message":"Busy"}}\n\n',
     "anthropic": b"event: error\n"
     b'data: {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}\n\n',
 }

@@ -26,7 +26,7 @@ def test_a_cut_at_every_byte(stream: CorpusStream) -> None:
 @pytest.mark.parametrize("stream", LONGEST_FIRST, ids=str)
 def test_every_cause_at_every_boundary_typed_readers_and_second_cuts(stream: CorpusStream) -> None:
     verdicts = sweep(stream, more_cuts(stream))
-    assert verdicts["whole"]
+    assert verdicts["whole"] + verdicts["salvaged"] > 0 or stream.unrecoverable is not None
     assert verdicts["restart"]
 
 
@@ -38,7 +38,7 @@ def test_the_table_holds_every_stream_and_enough_cuts() -> None:
 
 @pytest.mark.parametrize("stream", STREAMS, ids=str)
 def test_honest_failures_are_where_they_are_allowed(stream: CorpusStream) -> None:
-    """n>1, server-side tools, structured output, and calls gone live (two streams, others in a stall)."""
+    """n>1, server-side tools, structured output, reasoning items, calls gone live (some only in a stall)."""
     failures = table.failures_in(table.committed_rows()[stream.name])
     if stream.unrecoverable is None and LIVE_UNDER_STALL not in stream.name:
         assert failures == 0

@@ -25,7 +25,12 @@ EVERY_BYTE = (
     "anthropic--anthropic-text",
     "groq--groq-tool-call",
     "mistral--mistral-text",
+    "azure--azure-tool-call.1",
+    "open-responses--lmstudio-tool-call.2",
     "openai--azure-model-router.1",
+    "openai--openai-apply-patch-tool.1",
+    "openai--openai-shell-container-multiturn.1",
+    "openai--programmatic-tool-calling.1",
     "xai--xai-tool-call",
 )
 PROVIDERS = {
@@ -36,6 +41,7 @@ PROVIDERS = {
     "groq",
     "mistral",
     "moonshotai",
+    "open-responses",
     "openai",
     "perplexity",
     "xai",

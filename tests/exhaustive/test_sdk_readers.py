@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from typing import Any
 
 import aiohttp
 import anthropic
@@ -18,6 +19,7 @@ from tests.corpus import CorpusStream, by_name
 from tests.exhaustive.cut import PROFILES
 from tests.support.provider import Responder
 from tests.support.reading import ChatFold, MessageFold, Reading
+from tests.support.responses_reading import ResponsesFold
 from tests.support.turns import turn_of
 
 PATIENCE_S = 60.0
@@ -32,6 +34,8 @@ class Case:
     ending: Ending
     plan: str
     strategy: str = "prefill"
+    raw: bool = False
+    """Without the SDK's stream helper."""
 
     @property
     def stream(self) -> CorpusStream:
@@ -42,7 +46,8 @@ class Case:
         return Fault(self.ending, after_bytes=len(self.stream.data) * self.place // 1000)
 
     def __str__(self) -> str:
-        return f"{self.name}-{self.plan}-{self.ending.value}-{self.strategy}"
+        name = f"{self.name}{'-raw' if self.raw else ''}"
+        return f"{name}-{self.plan}-{self.ending.value}-{self.strategy}"
 
 
 CASES = [
@@ -55,6 +60,17 @@ CASES = [
     Case("chat_tool_one", 500, Ending.CLEAN_END, "R4"),
     Case("chat_azure", 100, Ending.FIN, "R4"),
     Case("chat_refusal", 600, Ending.CLEAN_END, "R1"),
+    Case("responses_text_plain", 500, Ending.FIN, "R1"),
+    Case("responses_text_code", 800, Ending.CLEAN_END, "R1"),
+    Case("responses_text_emoji_cjk", 600, Ending.BAD_CHUNK_SIZE, "R1"),
+    Case("responses_text_length", 700, Ending.FIN, "R1"),
+    Case("responses_refusal", 600, Ending.CLEAN_END, "R1"),
+    Case("responses_text_then_tool", 660, Ending.FIN, "R3"),
+    Case("responses_tool_one", 500, Ending.CLEAN_END, "R4"),
+    Case("responses_keepalives", 300, Ending.FIN, "R4"),
+    Case("responses_two_messages", 600, Ending.FIN, "R1", raw=True),
+    Case("responses_text_plain", 300, Ending.CLEAN_END, "R1", raw=True),
+    Case("responses_text_then_tool", 700, Ending.FIN, "R3", raw=True),
     Case("anthropic_text_plain", 500, Ending.FIN, "R1"),
     Case("anthropic_text_long", 800, Ending.CLEAN_END, "R1", "prompt"),
     Case("anthropic_text_escapes", 600, Ending.BAD_CHUNK_SIZE, "R1"),
@@ -75,6 +91,8 @@ async def _read(case: Case, session: aiohttp.ClientSession, url: str) -> Reading
             async for chunk in await client.chat.completions.create(**fields, stream=True):
                 chat.add(chunk)
             return chat.reading()
+    if case.stream.dialect == "openai-responses":
+        return await _read_responses(fields, transport, url, raw=case.raw)
     http = anthropic.DefaultAioHttpClient(transport=transport)
     async with anthropic.AsyncAnthropic(api_key="k", base_url=url, http_client=http) as client:
         fold = MessageFold()
@@ -82,6 +100,22 @@ async def _read(case: Case, session: aiohttp.ClientSession, url: str) -> Reading
             async for event in stream:
                 fold.add(event)
             return fold.reading(stream.current_message_snapshot)
+
+
+async def _read_responses(
+    fields: dict[str, Any], transport: AiohttpTransport, url: str, *, raw: bool
+) -> Reading:
+    http = openai.DefaultAioHttpClient(transport=transport)
+    async with openai.AsyncOpenAI(api_key="k", base_url=f"{url}/v1", http_client=http) as client:
+        fold = ResponsesFold()
+        if raw:
+            async for event in await client.responses.create(**fields, stream=True):
+                fold.add(event)
+            return fold.reading()
+        async with client.responses.stream(**fields) as stream:
+            async for event in stream:
+                fold.add(event)
+        return fold.reading()
 
 
 async def _recovered(case: Case) -> tuple[Reading, Outcome, list[bytes]]:

@@ -9,7 +9,11 @@ from tests.corpus import STREAMS, CorpusStream, by_name
 from tests.support.single_run import PAUSED_READER, Script
 from tests.support.wire import frames
 
-PINGS = {"openai-chat": b": still working\n\n", "anthropic": b'event: ping\ndata: {"type": "ping"}\n\n'}
+PINGS = {
+    "openai-chat": b": still working\n\n",
+    "openai-responses": b": still working\n\n",
+    "anthropic": b'event: ping\ndata: {"type": "ping"}\n\n',
+}
 IDLE_S, QUIET_S, FIRST_S = 119.0, 590.0, 595.0
 """Just below the default limits of a flowing text, of reasoning and tools, and before anything came."""
 

@@ -14,7 +14,11 @@ from tests.corpus import STREAMS, CorpusStream
 
 REQUESTS = 3
 """The connection is kept, so that the second answer meets a waiting reader."""
-PATHS = {"openai-chat": "/v1/chat/completions", "anthropic": "/v1/messages"}
+PATHS = {
+    "openai-chat": "/v1/chat/completions",
+    "openai-responses": "/v1/responses",
+    "anthropic": "/v1/messages",
+}
 SHORT = [stream for stream in STREAMS if len(stream.data) < 8000]
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
+from seamstream._core import Splice
 from seamstream.recovery.classify import FailureClass, classify_http, classify_in_band, network_failure
 from seamstream.recovery.error_codes import RETRYABLE, STATUS_OF_KIND, FailureKind
 from seamstream.types import InBandError
@@ -47,6 +48,37 @@ def anthropic(type_: str, message: str = "no") -> dict[str, Any]:
 )
 def test_openai_shapes(status: int, body: Any, kind: FailureKind) -> None:
     assert http(status, body).kind is kind
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        ("server_error", K.SERVER_ERROR),
+        ("rate_limit_exceeded", K.RATE_LIMIT),
+        ("insufficient_quota", K.QUOTA),
+        ("vector_store_timeout", K.TIMEOUT),
+        ("invalid_prompt", K.INVALID_REQUEST),
+        ("image_too_large", K.INVALID_REQUEST),
+        ("bio_policy", K.FILTER),
+        ("image_content_policy_violation", K.FILTER),
+    ],
+)
+@pytest.mark.parametrize("form", ["flat", "nested", "failed"])
+def test_responses_errors_in_all_three_forms(code: str, kind: FailureKind, form: str) -> None:
+    error = {"code": code, "message": "no", "param": None}
+    event = {
+        "flat": {"type": "error", "sequence_number": 3, **error},
+        "nested": {"type": "error", "sequence_number": 3, "error": {"type": code, **error}},
+        "failed": {
+            "type": "response.failed",
+            "response": {"id": "resp_1", "status": "failed", "error": error},
+        },
+    }[form]
+    splice = Splice("openai-responses")
+    splice.feed(b"data: " + orjson.dumps(event) + b"\n\n")
+    assert splice.error is not None
+    found = classify_in_band(InBandError(*splice.error))
+    assert (found.kind, found.code, found.message) == (kind, code, "no")
 
 
 @pytest.mark.parametrize(

@@ -198,7 +198,7 @@ class TestServerSideItems:
 
     def test_not_even_after_a_refused_seam_does_a_typed_reader_restart_it(self) -> None:
         turn = snapshot(server_items="paired", text="Hello", shown=self.SHOWN)
-        assert plan_restart(turn, "typed", "the seam was refused").plan is None
+        assert plan_restart(turn, facts(), "typed", "the seam was refused").plan is None
 
     def test_behind_paired_items_without_text_there_is_nothing_to_go_on_from(self) -> None:
         turn = {"server_items": "paired", "shown": self.SHOWN}

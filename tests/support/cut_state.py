@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from tests.corpus.stream import Dialect
+from tests.support import responses_state
 
 NORMAL_CHAT_STOPS = {"stop", "length", "tool_calls", "content_filter", "function_call"}
 CLOSING_CHAT_STOPS = {"stop", "tool_calls", "function_call"}
@@ -20,15 +21,17 @@ Call = tuple[str, str]
 
 
 @dataclass
-class _Call:
+class OpenCall:
     name: str
     arguments: str = ""
     closed: bool = False
+    json: bool = True
+    """False: only its provider can say when it is whole."""
 
     @property
     def complete(self) -> bool:
-        if self.closed:
-            return True
+        if self.closed or not self.json:
+            return self.closed
         whole = whole_arguments(self.arguments)
         try:
             return isinstance(json.loads(whole), dict) and bool(json.loads(whole))
@@ -44,7 +47,7 @@ class CutState:
     refusal: str = ""
     reasoning: str = ""
     stops: dict[int, str] = field(default_factory=dict)
-    calls: list[_Call] = field(default_factory=list)
+    calls: list[OpenCall] = field(default_factory=list)
     server_item: bool = False
     ids: list[str] = field(default_factory=list)
     error: str | None = None
@@ -103,15 +106,17 @@ def _is_whole(text: str) -> bool:
 def state_of(dialect: Dialect, data: bytes) -> CutState:
     """Read everything that `data` holds of a turn. A judge asks several times for the same cut."""
     state = CutState()
-    blocks: dict[int, _Call] = {}
+    blocks: dict[int, OpenCall] = {}
     for text in events_of(data):
         if text == "[DONE]":
             continue
         event = _parsed(text)
-        if event.get("error"):
-            state.error = str(event["error"])
+        if event.get("error") or event.get("type") == "error":
+            state.error = str(event.get("error") or event)
         elif dialect == "openai-chat":
             _read_chat(state, event)
+        elif dialect == "openai-responses":
+            responses_state.read_event(state, blocks, event, OpenCall)
         else:
             _read_anthropic(state, blocks, event)
     return state
@@ -136,7 +141,7 @@ def _read_chat(state: CutState, event: dict[str, Any]) -> None:
             if call["index"] == len(state.calls):
                 for earlier in state.calls:
                     earlier.closed = True
-                state.calls.append(_Call(function["name"]))
+                state.calls.append(OpenCall(function["name"]))
             state.calls[call["index"]].arguments += function.get("arguments") or ""
         reason = choice.get("finish_reason")
         if reason in NORMAL_CHAT_STOPS:
@@ -157,14 +162,14 @@ def _read_content(state: CutState, content: str | list[dict[str, Any]]) -> None:
             state.reasoning += "".join(piece["text"] for piece in part["thinking"])
 
 
-def _read_anthropic(state: CutState, blocks: dict[int, _Call], event: dict[str, Any]) -> None:
+def _read_anthropic(state: CutState, blocks: dict[int, OpenCall], event: dict[str, Any]) -> None:
     kind, index = event["type"], event.get("index", -1)
     if kind == "message_start":
         state.ids.append(event["message"]["id"])
     if kind == "content_block_start":
         block = event["content_block"]
         if block["type"] == "tool_use":
-            blocks[index] = _Call(block["name"])
+            blocks[index] = OpenCall(block["name"])
             state.calls.append(blocks[index])
         elif block["type"] not in ("text", "thinking", "redacted_thinking"):
             state.server_item = True

@@ -68,7 +68,7 @@ class _Hashable:
 @lru_cache(maxsize=4_000)
 def _continued(name: str, dialect: Any, body: bytes, rethinks: bool, key: _Hashable) -> tuple[int, bytes]:
     document = json.loads(body)
-    for message in document["messages"]:
+    for message in document.get("messages", ()):
         _take_back_thinking(key.stream, message)
     model = _model(key)
     if rethinks:

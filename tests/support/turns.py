@@ -14,6 +14,7 @@ import openai
 from tests.corpus.stream import Dialect
 from tests.support.cut_state import state_of
 from tests.support.reading import Answer, ChatFold, MessageFold, Reading
+from tests.support.responses_reading import ResponsesFold
 
 __all__ = ["Answer", "Reading", "turn_of", "wire_turn_of"]
 
@@ -23,6 +24,8 @@ def turn_of(dialect: Dialect, data: bytes) -> Reading:
     """Everything the dialect's own SDK reads from `data`; an error event of the stream ends the reading."""
     if dialect == "openai-chat" and b'"content":[{' in data:
         return wire_turn_of(dialect, data)  # Mistral's lists of parts, which openai-python refuses
+    if dialect == "openai-responses":
+        return _read_responses(data)
     return _read_chat(data) if dialect == "openai-chat" else _read_messages(data)
 
 
@@ -64,6 +67,18 @@ def _read_chat(data: bytes) -> Reading:
             fold.add(chunk)
     except openai.APIError as failure:
         return fold.reading(str(failure))
+    return fold.reading()
+
+
+def _read_responses(data: bytes) -> Reading:
+    client, canned = _chat_client()
+    canned.body, fold = data, ResponsesFold()
+    with client.responses.stream(model="m", input="q") as stream:
+        try:
+            for event in stream:
+                fold.add(event)
+        except openai.APIError as failure:
+            return fold.reading(str(failure))
     return fold.reading()
 
 

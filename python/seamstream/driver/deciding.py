@@ -110,7 +110,7 @@ class Decider:
         if setback.refusal is not None and not is_complete(snapshot, self.facts):
             return Decision(None, refusal=f"{NOT_CONTINUABLE}: {setback.refusal}")
         if setback.seam_refusal is not None:
-            return plan_restart(snapshot, self._spec.reader, setback.seam_refusal)
+            return plan_restart(snapshot, self.facts, self._spec.reader, setback.seam_refusal)
         return make_plan(
             snapshot, self.facts, reader=self._spec.reader, policy=self._spec.policy, error=setback.failure
         )
@@ -198,7 +198,9 @@ class Decider:
             return Request(number, decision.plan)
         strategies = self._strategies(decision)
         if not strategies:
-            fallback = plan_restart(snapshot, self._spec.reader, "no way of asking for the rest is left")
+            fallback = plan_restart(
+                snapshot, self.facts, self._spec.reader, "no way of asking for the rest is left"
+            )
             if fallback.plan is None:
                 return GiveUp(NOT_CONTINUABLE, fallback.refusal or "")
             return Request(number, fallback.plan)

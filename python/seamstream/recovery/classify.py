@@ -103,9 +103,11 @@ class _ErrorFacts:
 
 
 def _error_object(document: Any) -> dict[str, Any]:
-    """The object that holds code and message: `error`, the document itself, or a bare string."""
+    """What holds code and message: `error` (of a failed response too), the document, or a string."""
     if not isinstance(document, dict):
         return {}
+    if isinstance(document.get("response"), dict):
+        document = document["response"]
     error = document.get("error", document)
     if isinstance(error, dict):
         return error

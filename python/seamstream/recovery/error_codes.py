@@ -64,6 +64,7 @@ SPECIFIC_CODES: Final = _table(
         """,
         FailureKind.FILTER: """
             content_filter content_policy_violation refusal bio_policy misalignment_policy_violation
+            image_content_policy_violation
             ResponsibleAIPolicyViolation
         """,
         FailureKind.AUTH: """
@@ -72,7 +73,7 @@ SPECIFIC_CODES: Final = _table(
         FailureKind.UNKNOWN_MODEL: "model_not_found not_found_error DeploymentNotFound",
         FailureKind.OVERLOADED: "overloaded_error provider_overloaded insufficient_system_resource",
         FailureKind.RATE_LIMIT: "rate_limit_error rate_limit_exceeded",
-        FailureKind.TIMEOUT: "timeout_error",
+        FailureKind.TIMEOUT: "timeout_error vector_store_timeout",
     }
 )
 
@@ -93,7 +94,10 @@ GENERIC_CODES: Final = _table(
         FailureKind.INVALID_REQUEST: """
             invalid_request_error invalid_request invalid_argument invalid_prompt bad_request BadRequestError
             request_too_large payload_too_large precondition_failed unprocessable unprocessable_entity_error
-            not_supported_error
+            not_supported_error data_residency_mismatch
+            invalid_image invalid_image_format invalid_base64_image invalid_image_url invalid_image_mode
+            image_too_large image_too_small image_parse_error image_file_too_large image_file_not_found
+            unsupported_image_media_type empty_image_file failed_to_download_image
         """,
     }
 )

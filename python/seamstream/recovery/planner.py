@@ -63,9 +63,9 @@ def make_plan(
     if snapshot.server_items != "none" and snapshot.shown.server_item:
         return _after_server_item(snapshot, facts, reader)
     if snapshot.server_items != "none":
-        return plan_restart(snapshot, reader, "a server-side tool was running")
+        return plan_restart(snapshot, facts, reader, "a server-side tool was running")
     if (why := _cannot_continue(snapshot, facts, reader)) is not None:
-        return plan_restart(snapshot, reader, why)
+        return plan_restart(snapshot, facts, reader, why)
     return _continue(snapshot)
 
 
@@ -137,14 +137,21 @@ def _continue(snapshot: Snapshot) -> Decision:
     return Decision(Plan.CONTINUE_TEXT)
 
 
-def plan_restart(snapshot: Snapshot, reader: Reader, why: str) -> Decision:
-    """Restart where nothing that would be repeated has left; shown reasoning does not forbid it."""
+def plan_restart(snapshot: Snapshot, facts: RequestFacts, reader: Reader, why: str) -> Decision:
+    """Restart where nothing that would be repeated has left.
+
+    Shown reasoning forbids it only in OpenAI Responses, where later requests would send it back as an item.
+    """
     shown = snapshot.shown
     if shown.server_item:
         return _refuse(f"{why}, and a server-side tool item has already left")
-    if reader == "typed" or not (shown.text_chars or shown.refusal or shown.tool or shown.live_tool):
+    if reader == "typed":
         return Decision(Plan.WHOLE_RESTART)
-    return _refuse(why)
+    if facts.dialect == "openai-responses" and shown.reasoning:
+        return _refuse(f"{why}, and a reasoning item has already left")
+    if shown.text_chars or shown.refusal or shown.tool or shown.live_tool:
+        return _refuse(why)
+    return Decision(Plan.WHOLE_RESTART)
 
 
 def _refuse(why: str) -> Decision:

@@ -1,6 +1,6 @@
 """What a request asks the test model for: a new answer, or the rest of one that was cut.
 
-This reads the two wire forms by itself and knows nothing of how seamstream writes its continuation requests,
+This reads the wire forms by itself and knows nothing of how seamstream writes its continuation requests,
 so that a malformed one is noticed here as a provider would notice it.
 """
 
@@ -32,16 +32,24 @@ class Asked:
 
 def read_request(dialect: Dialect, body: dict[str, Any], answer: Answer, *, accepts_prefill: bool) -> Asked:
     """Decide what `body` asks for, or raise `RejectedError` with a text such as the vendor's."""
-    messages: list[dict[str, Any]] = body.get("messages") or []
+    messages = _messages(dialect, body)
     if not messages:
         raise RejectedError("messages: at least one message is required")
     if dialect == "anthropic":
         _check_anthropic_history(messages)
-    if messages[-1].get("role") == "assistant":
+    if messages[-1].get("role") == "assistant" and dialect != "openai-responses":
         return _read_prefill(dialect, body, answer, accepts_prefill=accepts_prefill)
     if len(messages) > 1 and messages[-2].get("role") == "assistant" and not _calls(messages[-2]):
         return _read_prompt(messages, answer)
     return Asked("base")
+
+
+def _messages(dialect: Dialect, body: dict[str, Any]) -> list[dict[str, Any]]:
+    """The messages of a request; in Responses a text is one, and an item may be something else."""
+    if dialect != "openai-responses":
+        return body.get("messages") or []
+    given = body.get("input") or []
+    return [{"role": "user", "content": given}] if isinstance(given, str) else given
 
 
 def spoken(message: dict[str, Any]) -> str:

@@ -21,6 +21,7 @@ _CHAT_STOP = {
     "tool_calls": "tool_use",
     "function_call": "tool_use",
 }
+_RESPONSES_STOP = {"max_output_tokens": "max_tokens"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +61,12 @@ def read_turn(dialect: Dialect, received: bytes, *, choice: int = 0) -> ReadTurn
         if data == "[DONE]":
             continue
         event = json.loads(data)
-        if event.get("error"):
-            turn.error = event["error"]
+        if event.get("error") or event.get("type") == "error":
+            turn.error = event.get("error") or event
         elif dialect == "openai-chat":
             _read_chunk(event, turn, raw_calls, choice)
+        elif dialect == "openai-responses":
+            _read_item_event(event, turn, raw_calls)
         else:
             _read_event(event, turn, raw_calls)
     turn.calls = [_call(raw_calls[index]) for index in sorted(raw_calls)]
@@ -141,6 +144,36 @@ def _read_event(event: dict[str, Any], turn: ReadTurn, raw_calls: dict[int, _Raw
     elif kind == "message_delta":
         turn.stop = event["delta"].get("stop_reason") or turn.stop
     elif kind == "message_stop":
+        turn.ended = True
+
+
+def _read_item_event(event: dict[str, Any], turn: ReadTurn, raw_calls: dict[int, _RawCall]) -> None:
+    kind, index = event.get("type", ""), event.get("output_index", 0)
+    if kind == "response.output_text.delta":
+        turn.text += event["delta"]
+    elif kind == "response.refusal.delta":
+        turn.refusal += event["delta"]
+    elif kind in ("response.reasoning_summary_text.delta", "response.reasoning_text.delta"):
+        turn.reasoning += event["delta"]
+    elif kind == "response.output_item.added" and event["item"]["type"] == "function_call":
+        _grow(raw_calls, index, event["item"]["name"], "")
+    elif kind == "response.function_call_arguments.delta":
+        _grow(raw_calls, index, "", event["delta"])
+    elif kind == "response.output_item.done" and index in raw_calls:
+        raw_calls[index].closed = True
+    elif "response" in event:
+        turn.response_ids.add(event["response"]["id"])
+        _read_response(kind, event["response"], turn, raw_calls)
+
+
+def _read_response(
+    kind: str, response: dict[str, Any], turn: ReadTurn, raw_calls: dict[int, _RawCall]
+) -> None:
+    if kind == "response.failed":
+        turn.error = response["error"]
+    elif kind in ("response.completed", "response.incomplete"):
+        reason = (response.get("incomplete_details") or {}).get("reason") or ""
+        turn.stop = _RESPONSES_STOP.get(reason, reason) or ("tool_use" if raw_calls else "end_turn")
         turn.ended = True
 
 

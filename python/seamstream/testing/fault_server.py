@@ -1,4 +1,4 @@
-"""A provider on a real socket that really breaks, by script, at `/v1/chat/completions` and `/v1/messages`."""
+"""A provider on a real socket that really breaks, by script, for chat completions, responses and messages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,11 @@ from .render_options import Dialect
 from .sender import Delivery, Sender
 from .wire import Wire, WrittenResponse
 
-_DIALECTS: dict[str, Dialect] = {"/v1/chat/completions": "openai-chat", "/v1/messages": "anthropic"}
+_DIALECTS: dict[str, Dialect] = {
+    "/v1/chat/completions": "openai-chat",
+    "/v1/responses": "openai-responses",
+    "/v1/messages": "anthropic",
+}
 
 Script = Sequence[Fault] | Callable[[Exchange], Fault]
 

@@ -13,9 +13,7 @@ from typing import Any
 from .answer import Answer, Part, Reasoning, Text
 from .asked import Asked, RejectedError, read_request
 from .personas import Persona, continue_as
-from .render import render
-from .render_anthropic import anthropic_body
-from .render_chat import chat_body
+from .render import render, render_whole
 from .render_options import Dialect, RenderOptions, compact
 from .vendor_errors import error_body
 
@@ -61,8 +59,8 @@ class DeterministicModel:
         if body.get("stream"):
             headers = {"content-type": "text/event-stream; charset=utf-8"}
             return Reply(200, headers, events=render(dialect, said, options=options))
-        whole = chat_body(said, options) if dialect == "openai-chat" else anthropic_body(said, options)
-        return Reply(200, {"content-type": "application/json"}, body=compact(whole).encode())
+        whole = compact(render_whole(dialect, said, options)).encode()
+        return Reply(200, {"content-type": "application/json"}, body=whole)
 
     def _say(self, asked: Asked) -> Answer:
         if asked.kind == "base":
@@ -75,7 +73,7 @@ class DeterministicModel:
         return said
 
     def _options_for(self, dialect: Dialect, body: dict[str, Any]) -> RenderOptions:
-        messages = compact([body.get("system"), body.get("messages")])
+        messages = compact([body.get(name) for name in _ASKED_IN[dialect]])
         others = self.options.others or (self.answer,) * (int(body.get("n") or 1) - 1)
         wants_usage = bool((body.get("stream_options") or {}).get("include_usage"))
         return replace(
@@ -88,13 +86,21 @@ class DeterministicModel:
         )
 
 
+_ASKED_IN: dict[Dialect, tuple[str, str]] = {
+    "openai-chat": ("system", "messages"),
+    "openai-responses": ("instructions", "input"),
+    "anthropic": ("system", "messages"),
+}
+_LIMITS = ("max_completion_tokens", "max_tokens", "max_output_tokens")
+
+
 def _token_limit(dialect: Dialect, body: dict[str, Any]) -> int | None:
-    name = "max_completion_tokens" if body.get("max_completion_tokens") is not None else "max_tokens"
-    limit = body.get(name)
+    name, limit = next(((name, body[name]) for name in _LIMITS if body.get(name) is not None), ("", None))
     if limit is None:
         return None
-    if limit < 1:
-        raise RejectedError(f"{name}: must be greater than or equal to 1")
+    least = 16 if dialect == "openai-responses" else 1
+    if limit < least:
+        raise RejectedError(f"{name}: must be greater than or equal to {least}")
     thinking = (body.get("thinking") or {}).get("budget_tokens") or 0
     if dialect == "anthropic" and limit <= thinking:
         raise RejectedError("`max_tokens` must be greater than `thinking.budget_tokens`")

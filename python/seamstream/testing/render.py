@@ -1,13 +1,20 @@
-"""An answer as the events of a streamed reply, in either dialect."""
+"""An answer as a reply in each dialect: the events of a stream, or a whole body."""
 
 from __future__ import annotations
 
-from .answer import Answer
-from .render_anthropic import render_anthropic
-from .render_chat import render_chat
-from .render_options import Dialect, RenderOptions
+from typing import Any
 
-_WRITERS = {"openai-chat": render_chat, "anthropic": render_anthropic}
+from .answer import Answer
+from .render_anthropic import anthropic_body, render_anthropic
+from .render_chat import chat_body, render_chat
+from .render_options import Dialect, RenderOptions
+from .render_responses import render_responses, responses_body
+
+_WRITERS = {
+    "openai-chat": (render_chat, chat_body),
+    "openai-responses": (render_responses, responses_body),
+    "anthropic": (render_anthropic, anthropic_body),
+}
 
 
 def render(
@@ -19,4 +26,9 @@ def render(
 ) -> list[bytes]:
     """The SSE events of `answer` from character `start` of its text on, each with its blank line."""
     said = answer.after(start) if start else answer
-    return _WRITERS[dialect](said, options or RenderOptions())
+    return _WRITERS[dialect][0](said, options or RenderOptions())
+
+
+def render_whole(dialect: Dialect, answer: Answer, options: RenderOptions) -> dict[str, Any]:
+    """The reply to a request that did not ask for a stream."""
+    return _WRITERS[dialect][1](answer, options)

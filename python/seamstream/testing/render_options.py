@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from .answer import Answer
 
-Dialect = Literal["openai-chat", "anthropic"]
+Dialect = Literal["openai-chat", "openai-responses", "anthropic"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class RenderOptions:
     azure: bool = False
     """Chat as Azure sends it: prompt filter results first, content filter results after the finish reason."""
     ping_every: int = 0
-    """A keep-alive before every so many events: `event: ping` in Anthropic, a comment in chat."""
+    """A keep-alive before every so many events: `event: ping` in Anthropic, a comment elsewhere."""
     others: tuple[Answer, ...] = ()
     line_end: str = "\n"
     ascii_json: bool = False

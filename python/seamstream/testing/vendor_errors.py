@@ -53,9 +53,10 @@ def error_body(dialect: Dialect, status: int, message: str | None = None) -> byt
 
 def error_event(dialect: Dialect, status: int) -> bytes:
     """An error event inside a 200 stream."""
-    return sse(
-        error_data(dialect, status), RenderOptions(), event="error" if dialect == "anthropic" else None
-    )
+    data = error_data(dialect, status)
+    if dialect == "openai-responses":
+        data = {"type": "error", **data}
+    return sse(data, RenderOptions(), event=None if dialect == "openai-chat" else "error")
 
 
 def keep_alive_event(dialect: Dialect) -> bytes:

@@ -125,6 +125,19 @@ pub enum Delta<'a> {
         key: Key,
         text: String,
     },
+    /// The arguments of this call are no JSON.
+    FreeText {
+        key: Key,
+    },
+    /// The arguments are whole, the call is not closed yet.
+    Finished {
+        key: Key,
+    },
+    /// A part that is empty so far turns out to be of another kind.
+    Retype {
+        key: Key,
+        kind: PartKind,
+    },
     /// More of a tool's name (providers that send it in pieces).
     Name {
         key: Key,
@@ -135,10 +148,11 @@ pub enum Delta<'a> {
         key: Key,
         text: Cow<'a, str>,
     },
-    /// A delta of a kind that is only passed on.
+    /// An event or delta that is only passed on; the last one of a part closes it.
     Raw {
         key: Key,
         raw: &'a [u8],
+        closes: bool,
     },
     Close {
         key: Key,

@@ -35,6 +35,7 @@ struct HeldEvent {
     bytes: usize,
     effects: Vec<Effect>,
     silent: bool,
+    mark: u64,
 }
 
 /// The queue of held events of one run.
@@ -45,7 +46,8 @@ pub struct Hold {
     /// Number of the next event; the first held one is `sequence - events.len()`.
     sequence: u64,
     soft_from: Option<u64>,
-    soft_is_closing: bool,
+    /// What is soft is a closing, or an opening that is kept: it may wait as long as it takes.
+    soft_is_untimed: bool,
     /// Unfinished calls that are held, with the event that opened each.
     tools: Vec<(usize, u64)>,
     stop_from: Option<u64>,
@@ -61,7 +63,7 @@ impl Hold {
             bytes: Vec::new(),
             sequence: 0,
             soft_from: Some(0),
-            soft_is_closing: false,
+            soft_is_untimed: false,
             tools: Vec::new(),
             stop_from: None,
             grace_over: false,
@@ -75,7 +77,7 @@ impl Hold {
         self.events.clear();
         self.bytes.clear();
         self.soft_from = preamble.then_some(self.sequence);
-        self.soft_is_closing = false;
+        self.soft_is_untimed = false;
         self.tools.clear();
         self.stop_from = None;
         self.grace_over = false;
@@ -83,6 +85,11 @@ impl Hold {
 
     pub fn is_empty(&self) -> bool {
         self.events.is_empty()
+    }
+
+    /// The dialect's mark of the first held event.
+    pub fn first_mark(&self) -> Option<u64> {
+        self.events.front().map(|event| event.mark)
     }
 
     /// Raw bytes that are held.
@@ -130,7 +137,7 @@ impl Hold {
     fn soft(&mut self, now: u64, closing: bool) {
         if self.soft_from.is_none() {
             self.soft_from = Some(now);
-            self.soft_is_closing = closing;
+            self.soft_is_untimed = closing;
         }
     }
 
@@ -164,8 +171,8 @@ impl Hold {
         self.stop_from = None;
     }
 
-    /// The driver's timer ran out for what is waited for.
-    pub fn expire(&mut self, turn: &mut Turn) {
+    /// The driver's timer ran out for what is waited for. The opening of a text may be worth waiting on.
+    pub fn expire(&mut self, turn: &mut Turn, keeps_openings: bool) {
         match self.waiting() {
             Some(Waiting::Tool) => {
                 self.tools_go_live(turn);
@@ -175,9 +182,22 @@ impl Hold {
                 self.grace_over = true;
                 self.release_everything(turn);
             }
+            Some(_) if keeps_openings => self.keep_opening(turn),
             Some(_) => self.clear_soft(),
             None => {}
         }
+    }
+
+    /// Of what waits softly only a blank text's opening stays, and nobody's timer runs for it.
+    fn keep_opening(&mut self, turn: &Turn) {
+        let first = self.sequence - self.events.len() as u64;
+        let opens_text = |effect: &Effect| {
+            effect.change == Change::Opened
+                && matches!(turn.parts[effect.part].kind, PartKind::Text | PartKind::Refusal)
+        };
+        let opening = self.events.iter().position(|event| event.effects.iter().any(opens_text));
+        self.soft_from = opening.map(|at| first + at as u64);
+        self.soft_is_untimed = opening.is_some();
     }
 
     pub fn waiting(&self) -> Option<Waiting> {
@@ -185,7 +205,7 @@ impl Hold {
             Some(Waiting::Tool)
         } else if self.stop_from.is_some() {
             Some(Waiting::End)
-        } else if self.soft_from.is_some() && !self.soft_is_closing && !self.is_empty() {
+        } else if self.soft_from.is_some() && !self.soft_is_untimed && !self.is_empty() {
             Some(Waiting::Preamble)
         } else {
             None
@@ -214,9 +234,9 @@ impl Hold {
     }
 
     /// Queues the noted event.
-    pub fn push(&mut self, bytes: &[u8], effects: Vec<Effect>, silent: bool) {
+    pub fn push(&mut self, bytes: &[u8], effects: Vec<Effect>, silent: bool, mark: u64) {
         self.bytes.extend_from_slice(bytes);
-        self.events.push_back(HeldEvent { bytes: bytes.len(), effects, silent });
+        self.events.push_back(HeldEvent { bytes: bytes.len(), effects, silent, mark });
         self.sequence += 1;
     }
 
@@ -268,7 +288,7 @@ impl Hold {
                     Change::Text { from, .. } => shown.bytes = shown.bytes.min(from),
                     Change::Replaced => shown.bytes = 0,
                     Change::Signature { from, .. } => shown.signature = shown.signature.min(from),
-                    Change::Closed => shown.closed = false,
+                    Change::Closed | Change::ClosedAsIs => shown.closed = false,
                 }
             }
         }

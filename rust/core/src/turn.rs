@@ -28,7 +28,10 @@ pub struct Part {
     pub signature: String,
     /// The opening object as received, for parts that are passed on without being understood.
     pub raw: Vec<u8>,
+    /// For the arguments of a call, unless they are free text.
     pub scanner: Option<JsonScanner>,
+    /// The arguments are whole, though the call may still be open.
+    pub finished: bool,
     pub closed: bool,
     /// Left for the reader although unfinished (a tool call).
     pub live: bool,
@@ -55,19 +58,23 @@ impl Part {
     }
 
     fn arguments_state(&self) -> JsonState {
-        self.scanner.as_ref().map_or(JsonState::Open, JsonScanner::state)
+        self.scanner.as_ref().map_or(JsonState::Complete, JsonScanner::state)
     }
 
     /// The arguments are one whole JSON object that is not empty: complete even though nobody closed the call.
     fn has_whole_arguments(&self) -> bool {
-        self.scanner.as_ref().is_some_and(|scanner| {
-            scanner.state() == JsonState::Complete && scanner.starts_object() && !scanner.is_empty_object()
-        })
+        let finished = self.finished && (self.is_blank() || self.arguments_state() != JsonState::Open);
+        finished
+            || self.scanner.as_ref().is_some_and(|scanner| {
+                scanner.state() == JsonState::Complete
+                    && scanner.starts_object()
+                    && !scanner.is_empty_object()
+            })
     }
 
     /// Arguments as the reader of a complete call should see them: none means the empty object.
     pub fn final_arguments(&self) -> &str {
-        if self.is_blank() { "{}" } else { &self.text }
+        if self.is_blank() && self.scanner.is_some() { "{}" } else { &self.text }
     }
 
     fn everything_shown(&self) -> Shown {
@@ -97,6 +104,8 @@ pub enum Change {
         to: usize,
     },
     Closed,
+    /// Closed by an event that is passed on as it is.
+    ClosedAsIs,
 }
 
 /// A limit was passed; recovery is off for the run.
@@ -159,6 +168,21 @@ impl Turn {
             }
             Delta::Arguments { key, text } => self.arguments(*key, text, effects)?,
             Delta::ReplaceArguments { key, text } => self.replace_arguments(*key, text, effects)?,
+            Delta::FreeText { key } => {
+                if let Some(part) = self.find(*key) {
+                    self.parts[part].scanner = None;
+                }
+            }
+            Delta::Finished { key } => {
+                if let Some(part) = self.find(*key) {
+                    self.parts[part].finished = true;
+                }
+            }
+            Delta::Retype { key, kind } => {
+                if let Some(part) = self.find(*key).filter(|part| self.parts[*part].text.is_empty()) {
+                    self.parts[part].kind = *kind;
+                }
+            }
             Delta::Name { key, text } => {
                 if let Some(part) = self.find(*key) {
                     self.parts[part].name.push_str(text);
@@ -203,6 +227,7 @@ impl Turn {
             signature: String::new(),
             raw: Vec::new(),
             scanner: tool.then(|| JsonScanner::new(self.limits.max_json_depth)),
+            finished: false,
             closed: false,
             live: false,
             announced: false,
@@ -301,6 +326,14 @@ impl Turn {
     fn close(&mut self, key: Key, effects: &mut Vec<Effect>) {
         if let Some(part) = self.find(key) {
             self.close_part(part, effects);
+        }
+    }
+
+    /// Closes a part whose closing is passed on as it is.
+    pub fn close_as_is(&mut self, key: Key, effects: &mut Vec<Effect>) {
+        if let Some(part) = self.find(key) {
+            self.parts[part].closed = true;
+            effects.push(Effect { part, change: Change::ClosedAsIs });
         }
     }
 

@@ -107,7 +107,7 @@ impl Dialect for Toy {
         }
     }
 
-    fn next_attempt(&mut self) {}
+    fn next_attempt(&mut self, _rewriting: bool) {}
 
     fn numbers(&self, _kind: PartKind) -> bool {
         false

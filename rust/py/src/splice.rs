@@ -303,11 +303,12 @@ fn shown(core: &core::Splice, typed: bool) -> (bool, usize, bool, bool, bool, bo
         .filter(|part| part.kind == PartKind::Text)
         .map(|part| part.text[..part.shown.bytes].chars().count())
         .sum();
+    let reasoning = parts.iter().any(|part| part.kind == PartKind::Reasoning);
     let tool = parts.iter().any(|part| part.is_tool());
     let live = parts.iter().any(|part| part.is_tool() && !part.is_complete_tool());
     let server = parts.iter().any(|part| part.kind == PartKind::Server);
     let anything = core.has_begun() || (typed && !parts.is_empty());
-    (anything, characters, any(PartKind::Refusal), any(PartKind::Reasoning), tool, live, server)
+    (anything, characters, any(PartKind::Refusal), reasoning, tool, live, server)
 }
 
 /// A whole thinking block that may go back to the provider, as JSON.

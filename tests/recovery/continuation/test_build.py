@@ -23,7 +23,8 @@ ASK = {"role": "user", "content": "Tell me."}
 TOOLS = [{"name": "f", "input_schema": {"type": "object"}}]
 SIGNED = {"type": "thinking", "thinking": "Hm", "signature": "c2ln"}
 STRATEGIES = get_args(Strategy)
-DIALECTS = get_args(Dialect)
+DIALECTS: tuple[Dialect, ...] = ("openai-chat", "anthropic")
+"""Those whose requests hold messages; Responses has a file of its own."""
 
 
 def base(**fields: Any) -> bytes:

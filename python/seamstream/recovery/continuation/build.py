@@ -15,12 +15,14 @@ import orjson
 from ...types import Snapshot
 from ..policy import RecoveryPolicy
 from . import prefill, prompt
-from .messages import spoken_text
+from .messages import conversation_of, spoken_text
 from .request import RequestFacts
 
 Strategy = Literal["prefill", "prompt"]
 
-_LIMIT_FIELDS: Final = ("max_tokens", "max_completion_tokens")
+_LIMIT_FIELDS: Final = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+# OpenAI refuses a lower `max_output_tokens`.
+_LEAST_OUTPUT_TOKENS: Final = 16
 _BYTES_PER_TOKEN: Final = 4
 
 
@@ -85,11 +87,11 @@ def _put_messages(
     text: str,
     policy: RecoveryPolicy,
 ) -> tuple[bool, str]:
-    base = document["messages"]
+    name, base = conversation_of(facts.dialect, document)
     if strategy == "prefill":
-        document["messages"] = prefill.messages(base, facts, snapshot, text)
+        document[name] = prefill.messages(base, facts, snapshot, text)
         return prefill.EXACT, ""
-    document["messages"] = prompt.messages(base, facts, snapshot, text, policy.continuation_prompt)
+    document[name] = prompt.messages(base, facts, snapshot, text, policy.continuation_prompt)
     return prompt.EXACT, prompt.quote_of(text)
 
 
@@ -106,6 +108,8 @@ def _echo_tokens(quote: str) -> int:
 def _lower_limits(document: dict[str, Any], facts: RequestFacts, produced: int) -> None:
     """Lower what may still be produced, but leave thinking its budget and one token or it is refused."""
     floor = facts.thinking_budget_tokens + 1
+    if facts.dialect == "openai-responses":
+        floor = _LEAST_OUTPUT_TOKENS
     for name in _LIMIT_FIELDS:
         limit = document.get(name)
         if isinstance(limit, int) and not isinstance(limit, bool):

@@ -1,4 +1,4 @@
-"""How the answer so far is put behind a request's messages, in either dialect.
+"""How the answer so far is put behind a request's messages, in each dialect.
 
 The caller's own list is never touched. When it already ends with an assistant turn (the caller's own
 prefill), the answer so far goes into that turn: two assistant turns in a row are refused by some servers and
@@ -23,6 +23,14 @@ def spoken_text(snapshot: Snapshot) -> str:
     return snapshot.text if snapshot.text.strip() else snapshot.refusal
 
 
+def conversation_of(dialect: Dialect, document: dict[str, Any]) -> tuple[str, list[Message]]:
+    """The member that holds a request's messages, and they themselves; one text is one user message."""
+    if dialect != "openai-responses":
+        return "messages", document["messages"]
+    given = document.get("input", [])
+    return "input", [{"role": "user", "content": given}] if isinstance(given, str) else given
+
+
 def with_assistant_turn(
     messages: Iterable[Message], dialect: Dialect, text: str, signed_thinking: Iterable[str]
 ) -> list[Message]:
@@ -31,7 +39,8 @@ def with_assistant_turn(
     blocks: list[Message] = (
         [orjson.loads(block) for block in signed_thinking] if dialect == "anthropic" else []
     )
-    if result and result[-1].get("role") == "assistant":
+    # Responses has messages that follow each other in one turn, and no prefill that could be gone on with.
+    if result and result[-1].get("role") == "assistant" and dialect != "openai-responses":
         result[-1] = _extended(result[-1], text, blocks)
     else:
         result.append({"role": "assistant", "content": _content(blocks, text)})

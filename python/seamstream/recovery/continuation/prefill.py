@@ -17,9 +17,9 @@ EXACT = True
 
 
 def fits(facts: RequestFacts) -> bool:
-    """Anthropic refuses a prefill with thinking on, with structured output and with a forced tool."""
+    """OpenAI Responses has none; Anthropic refuses one with thinking, structured output or a forced tool."""
     if facts.dialect != "anthropic":
-        return True
+        return facts.dialect == "openai-chat"
     return not (facts.thinking or facts.structured_output or facts.forced_tool)
 
 

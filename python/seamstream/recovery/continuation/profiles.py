@@ -54,6 +54,7 @@ class LearntRefusal:
 _ANTHROPIC: Final = Profile(("prefill", "prompt"), dialect="anthropic")
 _ANTHROPIC_NO_PREFILL: Final = Profile(("prompt",), dialect="anthropic")
 _CHAT: Final = Profile(("prompt",), dialect="openai-chat")
+_RESPONSES: Final = Profile(("prompt",), dialect="openai-responses")
 
 _CLAUDE_VERSION = re.compile(r"claude-(?:[a-z]+-)?(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)", re.ASCII)
 _CLAUDE_NEW_FAMILY = re.compile(r"claude-(?:mythos|fable)", re.ASCII)
@@ -82,8 +83,8 @@ class ProfileBook:
         for profile in self._profiles:
             if profile.matches(host, dialect, model):
                 return profile
-        if dialect == "openai-chat":
-            return _CHAT
+        if dialect != "anthropic":
+            return _CHAT if dialect == "openai-chat" else _RESPONSES
         return _ANTHROPIC_NO_PREFILL if refuses_prefill(model) else _ANTHROPIC
 
     def strategies(self, *, host: str, dialect: Dialect, model: str, now: float) -> tuple[Strategy, ...]:

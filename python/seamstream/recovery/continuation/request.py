@@ -6,13 +6,13 @@ it can still be sent again as it is, but not be continued, and `problem` says wh
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 import orjson
 
-Dialect = Literal["openai-chat", "anthropic"]
+Dialect = Literal["openai-chat", "openai-responses", "anthropic"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,8 @@ class RequestFacts:
     logprobs: bool = False
     forced_tool: bool = False
     audio: bool = False
+    kept_by_server: bool = False
+    """The provider keeps the conversation, or the answer goes on at the provider without us."""
     tools_offered: bool = False
     thinking: bool = False
     thinking_budget_tokens: int = 0
@@ -44,6 +46,7 @@ class RequestFacts:
             "logprobs were asked for": self.logprobs,
             "a tool call was forced": self.forced_tool,
             "audio was asked for": self.audio,
+            "the provider keeps the conversation or runs it in the background": self.kept_by_server,
         }
         return self.problem or next((reason for reason, holds in reasons.items() if holds), None)
 
@@ -58,16 +61,22 @@ def read_request(dialect: Dialect, body: bytes | None) -> RequestFacts:
         return RequestFacts(dialect, problem="the request body is no JSON")
     if not isinstance(document, dict):
         return RequestFacts(dialect, problem="the request body is no JSON object")
-    problem = None if _has_messages(document) else "the request has no list of messages"
-    read = _read_anthropic if dialect == "anthropic" else _read_chat
     return RequestFacts(
         dialect,
-        problem=problem,
+        problem=_problem(dialect, document),
         stream=document.get("stream") is True,
         model=_text(document.get("model")),
         tools_offered=bool(document.get("tools") or document.get("functions")),
-        **read(document),
+        **_READERS[dialect](document),
     )
+
+
+def _problem(dialect: Dialect, document: Mapping[str, Any]) -> str | None:
+    if dialect == "openai-responses":
+        readable = isinstance(document.get("input", ""), str) or _is_list_of_objects(document["input"])
+        return None if readable else "the request's input is neither text nor a list of items"
+    messages = document.get("messages")
+    return None if messages and _is_list_of_objects(messages) else "the request has no list of messages"
 
 
 # Fields by which servers that speak this protocol constrain the whole output to a grammar.
@@ -114,9 +123,33 @@ def _read_anthropic(document: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _has_messages(document: Mapping[str, Any]) -> bool:
-    messages = document.get("messages")
-    return isinstance(messages, list) and bool(messages) and all(isinstance(item, dict) for item in messages)
+def _read_responses(document: Mapping[str, Any]) -> dict[str, Any]:
+    included = document.get("include")
+    return {
+        "structured_output": _get(document, "text", "format", "type") not in (None, "text"),
+        "logprobs": bool(document.get("top_logprobs"))
+        or (isinstance(included, list) and "message.output_text.logprobs" in included),
+        "forced_tool": _forces_responses_tool(document.get("tool_choice")),
+        "kept_by_server": bool(document.get("background") or document.get("conversation")),
+        "max_tokens": _positive(document.get("max_output_tokens")),
+    }
+
+
+def _forces_responses_tool(choice: Any) -> bool:
+    if not isinstance(choice, dict):
+        return bool(choice == "required")
+    return choice.get("type") != "allowed_tools" or choice.get("mode") == "required"
+
+
+_READERS: Final[dict[Dialect, Callable[[Mapping[str, Any]], dict[str, Any]]]] = {
+    "openai-chat": _read_chat,
+    "openai-responses": _read_responses,
+    "anthropic": _read_anthropic,
+}
+
+
+def _is_list_of_objects(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, dict) for item in value)
 
 
 def _get(value: Any, *path: str) -> Any:

@@ -39,7 +39,7 @@ impl Dialect for Anthropic {
         }
     }
 
-    fn next_attempt(&mut self) {}
+    fn next_attempt(&mut self, _rewriting: bool) {}
 
     fn numbers(&self, _kind: PartKind) -> bool {
         true
@@ -59,6 +59,7 @@ impl Dialect for Anthropic {
             Change::Signature { from, to } => {
                 write_delta(index, ("signature_delta", "signature"), &part.signature[from..to], out);
             }
+            Change::ClosedAsIs => {}
             Change::Closed => {
                 begin("content_block_stop", out);
                 out.extend_from_slice(format!(",\"index\":{index}}}\n\n").as_bytes());
@@ -218,7 +219,7 @@ fn read_delta<'a>(key: Key, raw: &'a [u8], deltas: &mut Vec<Delta<'a>>) {
         "thinking_delta" => Delta::Text { key, kind: PartKind::Reasoning, text },
         "input_json_delta" => Delta::Arguments { key, text },
         "signature_delta" => Delta::Signature { key, text },
-        _ => Delta::Raw { key, raw },
+        _ => Delta::Raw { key, raw, closes: false },
     });
 }
 

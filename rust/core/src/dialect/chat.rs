@@ -41,7 +41,7 @@ impl Dialect for Chat {
         }
     }
 
-    fn next_attempt(&mut self) {
+    fn next_attempt(&mut self, _rewriting: bool) {
         self.calls = Calls::default();
     }
 

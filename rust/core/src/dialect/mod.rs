@@ -3,9 +3,15 @@
 mod anthropic;
 mod chat;
 mod chat_calls;
+mod responses;
+mod responses_book;
+mod responses_errors;
+mod responses_items;
+mod responses_write;
 
 pub use anthropic::Anthropic;
 pub use chat::Chat;
+pub use responses::Responses;
 
 use crate::delta::{Delta, PartKind, Stop};
 use crate::frame::{Frame, Framing};
@@ -18,8 +24,31 @@ pub trait Dialect: Send + Sync {
     /// Reads one frame that is not silent.
     fn read<'a>(&mut self, frame: &'a Frame<'_>, deltas: &mut Vec<Delta<'a>>);
 
-    /// A new attempt begins.
-    fn next_attempt(&mut self);
+    /// A new attempt begins; `rewriting` when the reader has seen something of the last one.
+    fn next_attempt(&mut self, rewriting: bool);
+
+    /// Where the dialect numbers its events: the number of the next one on the reader's wire.
+    fn mark(&self) -> u64 {
+        0
+    }
+
+    /// After a cut only what has left counts: `mark` is that of the first event that did not.
+    fn settle(&mut self, _mark: u64) {}
+
+    /// An opening that has left cannot be taken back, so that of a text waits for its text however long that takes.
+    fn keeps_openings(&self) -> bool {
+        false
+    }
+
+    /// Keep-alives of the provider have numbers: they stay in their order, and other attempts' do not pass.
+    fn numbers_keepalives(&self) -> bool {
+        false
+    }
+
+    /// False for parts that are only passed on: what of one has not left is dropped at a cut.
+    fn rewrites(&self, _kind: PartKind) -> bool {
+        true
+    }
 
     /// True for parts that have a number of their own on the wire.
     fn numbers(&self, kind: PartKind) -> bool;
@@ -47,6 +76,7 @@ pub trait Dialect: Send + Sync {
 pub fn by_name(name: &str) -> Option<Box<dyn Dialect>> {
     match name {
         "openai-chat" => Some(Box::new(Chat::default())),
+        "openai-responses" => Some(Box::new(Responses::default())),
         "anthropic" => Some(Box::new(Anthropic)),
         _ => None,
     }

@@ -88,6 +88,8 @@ pub struct Splice {
     rewriting: bool,
     /// The message's envelope has left.
     begun: bool,
+    /// The dialect's mark before the frame at hand; after a cut that of everything received.
+    mark: u64,
     /// Number of the next part on the reader's wire, where parts are numbered.
     next_index: u32,
     /// The same, but only parts that had left by the last cut count.
@@ -151,6 +153,7 @@ impl Splice {
             rewriting: false,
             begun: false,
             next_index: 0,
+            mark: 0,
             settled_index: 0,
             seam: None,
             watch: None,
@@ -298,10 +301,11 @@ impl Splice {
             self.take_silent(raw, outbox, at);
             return;
         }
+        self.mark = self.dialect.mark();
         let mut deltas = Vec::new();
         self.dialect.read(frame, &mut deltas);
         if deltas.iter().all(|delta| matches!(delta, Delta::Keepalive)) {
-            self.take_silent(raw, outbox, at);
+            self.take_keepalive(raw, outbox, at);
             return;
         }
         self.progress += 1;
@@ -345,7 +349,16 @@ impl Splice {
         if self.hold.is_empty() || (self.begun && !separator) {
             outbox.pass(at, at + raw.len());
         } else {
-            self.hold.push(raw, Vec::new(), true);
+            self.hold.push(raw, Vec::new(), true, self.dialect.mark());
+        }
+    }
+
+    fn take_keepalive(&mut self, raw: &[u8], outbox: &mut Outbox<'_>, at: usize) {
+        if !self.dialect.numbers_keepalives() {
+            self.take_silent(raw, outbox, at);
+        } else if self.options.reader == Reader::Bytes && !self.rewriting {
+            self.effects.clear();
+            self.settle(Some(at), raw, outbox);
         }
     }
 
@@ -362,7 +375,7 @@ impl Splice {
             }
             self.effects = effects;
         } else {
-            self.hold.push(bytes, effects, bytes.is_empty());
+            self.hold.push(bytes, effects, bytes.is_empty(), self.mark);
             self.begun |= outbox.push_with(|out| self.hold.release(out));
         }
         self.done |= self.turn.ended;
@@ -394,9 +407,12 @@ impl Splice {
                 self.early_end = true;
                 Ok(())
             }
-            Delta::Raw { key, raw } => {
+            Delta::Raw { key, raw, closes } => {
                 if let (true, Some(part)) = (self.rewriting, self.turn.find(key)) {
                     self.raw_deltas.push((part, raw.to_vec()));
+                }
+                if closes {
+                    self.turn.close_as_is(key, &mut self.effects);
                 }
                 Ok(())
             }
@@ -513,7 +529,7 @@ impl Splice {
             self.expire_seam(&mut out);
             return out;
         }
-        self.hold.expire(&mut self.turn);
+        self.hold.expire(&mut self.turn, self.dialect.keeps_openings());
         self.begun |= self.hold.release(&mut out);
         out
     }

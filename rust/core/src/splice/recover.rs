@@ -56,6 +56,8 @@ impl Splice {
             }
         }
         self.next_index = self.settled_index;
+        self.mark = self.dialect.mark();
+        self.dialect.settle(self.hold.first_mark().unwrap_or(self.mark));
     }
 
     fn take_pending_frame(&mut self, out: &mut Vec<u8>) {
@@ -103,7 +105,7 @@ impl Splice {
         self.effects.clear();
         if self.turn.text(self.seam_key, self.seam_kind, text, &mut self.effects).is_ok() {
             let effects = self.effects.clone();
-            self.hold.push(b"", effects, true);
+            self.hold.push(b"", effects, true, self.dialect.mark());
             self.note_events();
         }
     }
@@ -126,7 +128,7 @@ impl Splice {
             Plan::Continue | Plan::Truncate => self.go_on(resume, &mut out),
         }
         self.framing.reset();
-        self.dialect.next_attempt();
+        self.dialect.next_attempt(self.rewriting);
         self.turn.next_attempt();
         out
     }
@@ -204,11 +206,13 @@ impl Splice {
     fn write_envelope(&mut self, out: &mut Vec<u8>) {
         if !self.begun && !self.rewriting {
             self.begun |= self.hold.release_envelope(out);
+            self.dialect.settle(self.hold.first_mark().unwrap_or(self.mark));
         }
     }
 
     /// Writes what was received and has not left; blanks at the end of a text are dropped, the model sends them again.
     fn write_unshown(&mut self, out: &mut Vec<u8>) {
+        self.drop_unshown();
         for index in 0..self.turn.parts.len() {
             let part = &mut self.turn.parts[index];
             let shown = part.shown;
@@ -222,6 +226,12 @@ impl Splice {
             }
         }
         self.turn.parts.retain(|part| part.shown.opened || !part.text.is_empty());
+    }
+
+    /// Parts whose events are only passed on cannot be written any more.
+    fn drop_unshown(&mut self) {
+        let dialect = &self.dialect;
+        self.turn.parts.retain(|part| part.shown.opened || dialect.rewrites(part.kind));
     }
 
     /// Writes what of one part has not left, its closing excepted.
@@ -315,6 +325,7 @@ impl Splice {
             self.announce_finish();
         } else {
             self.write_envelope(&mut out);
+            self.drop_unshown();
             for index in 0..self.turn.parts.len() {
                 if !matches!(self.turn.parts[index].kind, PartKind::Server | PartKind::Other) {
                     self.write_rest(index, &mut out);

@@ -198,6 +198,7 @@ impl Splice {
     /// The driver gives no more time for the decision.
     pub(super) fn expire_seam(&mut self, out: &mut Vec<u8>) {
         self.effects.clear();
+        self.mark = self.dialect.mark();
         if self.conclude_seam().is_err() {
             self.fail_with("seamstream_limit", "max_turn_bytes", "the run passed max_turn_bytes".to_owned());
         }
