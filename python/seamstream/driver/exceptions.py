@@ -55,7 +55,7 @@ def cut_error(
         code=step.code,
         why=step.why,
         attempt=attempt,
-        attempts_allowed=spec.policy.max_recoveries + 1,
+        attempts_allowed=max(spec.policy.max_recoveries + 1, attempt),  # a refused way of asking is free
         characters=len(snapshot.text) if snapshot is not None else 0,
         run_id=spec.run_id,
         retryable=failure is None or failure.retryable,
