@@ -272,22 +272,25 @@ class RunHistory:
         if event in (RunInput.FAIL, RunInput.SUCCEED, RunInput.ABORT):
             gap_s, self.gap_s = self.gap_s, 0.0
         spec = self._spec
-        common = RunEvent(
+        known: dict[str, Any] = {
+            "target": spec.target,
+            "dialect": spec.dialect,
+            "model": self.model,
+            "mode": spec.mode,
+            "request_id": record.request_id if record else None,
+            "emitted_chars": record.emitted_chars if record else 0,
+            "gap_s": gap_s,
+        }
+        told = RunEvent(
             spec.run_id,
             self.attempt,
             self._clock.wall(),
             before,
             event,
             after,
-            target=spec.target,
-            dialect=spec.dialect,
-            model=self.model,
-            mode=spec.mode,
-            request_id=record.request_id if record else None,
-            emitted_chars=record.emitted_chars if record else 0,
-            gap_s=gap_s,
+            **{**known, **facts},
         )
-        self._tell(dataclasses.replace(common, **facts))
+        self._tell(told)
 
     def _tell(self, record: RunEvent) -> None:
         """The first request's record waits for what comes of it: it may turn out to be none of ours."""
