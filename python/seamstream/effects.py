@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from .recovery.causes import BodyEnd
+from .recovery.continuation.route import Route
 from .types import Event
 
 
@@ -38,6 +39,8 @@ class Open(Effect):
     """None: as it was first sent."""
     headers: Mapping[str, str] = field(default_factory=dict)
     """Headers that this attempt sends in place of the first one's."""
+    route: Route | None = None
+    """Where it goes, if not where the first one went."""
 
 
 @dataclass(frozen=True, slots=True)

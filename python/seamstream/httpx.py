@@ -59,7 +59,9 @@ class _Recognising:
             return None
         target = f"{url.scheme}://{url.netloc.decode('ascii')}"
         body = retained_body(request, self._surface.policy.max_retained_request_bytes)
-        spec = self._surface.spec(Asked(dialect, target, url.host, request.headers, body), mode, self._errors)
+        spec = self._surface.spec(
+            Asked(dialect, target, url.host, request.headers, body, url.path), mode, self._errors
+        )
         cleaned = self._services.repaired(spec) if spec.mode == "recover" else None
         return spec if cleaned is None else replace(spec, body=cleaned)
 
@@ -150,13 +152,13 @@ class RecoveryTransport(_Recognising, _AsyncBase):
 
     async def _observe(self, spec: RunSpec, request: Any) -> Any:
         """Look on: the caller gets what the inner transport gives, exceptions included."""
-        observer = Observer(spec, self._services)
+        observer, requests = Observer(spec, self._services), self._requests(spec, request)
         try:
-            response = await self._inner.handle_async_request(_first(self._requests(spec, request)))
+            response = await self._inner.handle_async_request(_first(requests))
         except BaseException as error:
             _never_answered(observer, error)
             raise
-        head = opened(response)
+        head = opened(response, requests.media_types)
         observer.answered(head)
         if not head.stream:
             return response
@@ -229,13 +231,13 @@ class SyncRecoveryTransport(_Recognising, _SyncBase):
 
     def _observe(self, spec: RunSpec, request: Any) -> Any:
         """Look on: the caller gets what the inner transport gives, exceptions included."""
-        observer = Observer(spec, self._services)
+        observer, requests = Observer(spec, self._services), self._requests(spec, request)
         try:
-            response = self._inner.handle_request(_first(self._requests(spec, request)))
+            response = self._inner.handle_request(_first(requests))
         except BaseException as error:
             _never_answered(observer, error)
             raise
-        head = opened(response)
+        head = opened(response, requests.media_types)
         observer.answered(head)
         if not head.stream:
             return response

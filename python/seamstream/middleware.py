@@ -17,6 +17,7 @@ from .effects import Fail, Open, OpenFailed, Read, Relay
 from .observe.hooks import Sink
 from .observe_tap import ObservingTap
 from .recognise import dialect_of
+from .recovery.continuation.dialects import form_of
 from .recovery.continuation.profiles import Profile, ProfileBook
 from .recovery.policy import RecoveryPolicy
 from .runner import AsyncRunner
@@ -74,7 +75,9 @@ class RecoveryMiddleware:
             return await handler(request)
         body = await self._retained_body(request)
         target, host = str(request.url.origin()), request.url.host or ""
-        spec = self._surface.spec(Asked(dialect, target, host, request.headers, body), mode, _ERRORS)
+        spec = self._surface.spec(
+            Asked(dialect, target, host, request.headers, body, request.url.path), mode, _ERRORS
+        )
         if spec.wants_stream:
             request.headers["Accept-Encoding"] = "identity"
         if spec.mode == "observe":
@@ -98,8 +101,12 @@ class RecoveryMiddleware:
         await request.update_body(cleaned)
         return replace(spec, body=cleaned)
 
+    def _upstream(self, spec: RunSpec, request: ClientRequest, handler: Handler) -> AiohttpUpstream:
+        media_types = form_of(spec.dialect).media_types
+        return AiohttpUpstream(Resender(request, handler, spec.body), self._services.clock, media_types)
+
     async def _recover(self, spec: RunSpec, request: ClientRequest, handler: Handler) -> ClientResponse:
-        upstream = AiohttpUpstream(Resender(request, handler, spec.body), self._services.clock)
+        upstream = self._upstream(spec, request, handler)
         saver = CheckpointSaver(self._store, spec.run_id) if self._store is not None else None
         runner = AsyncRunner(Driver(spec, self._services), upstream, saver)
         try:
@@ -123,7 +130,7 @@ class RecoveryMiddleware:
     async def _observe(self, spec: RunSpec, request: ClientRequest, handler: Handler) -> ClientResponse:
         """Look on: the caller gets what stock aiohttp gives, exceptions included."""
         observer = Observer(spec, self._services)
-        upstream = AiohttpUpstream(Resender(request, handler, spec.body), self._services.clock)
+        upstream = self._upstream(spec, request, handler)
         try:
             opened = await upstream.open(Open(1, None))
         except BaseException:

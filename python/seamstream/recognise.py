@@ -8,17 +8,12 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from .recovery.continuation.request import Dialect, read_request
+from .recovery.continuation.dialects import form_of, recognised
+from .recovery.continuation.facts import Dialect
+from .recovery.continuation.request import read_request
 
-_PATHS: Final[tuple[tuple[str, Dialect], ...]] = (
-    ("/chat/completions", "openai-chat"),
-    ("/responses", "openai-responses"),
-    ("/messages", "anthropic"),
-)
 _IDEMPOTENCY_KEY: Final = "Idempotency-Key"
-# Inside a JSON string the quotes would be escaped, so these find keys only.
-_STREAM_KEY: Final = b'"stream"'
-_STREAM: Final = re.compile(rb'"stream"\s*:\s*true')
+# Inside a JSON string the quotes would be escaped, so this finds keys only.
 _CHOICES_KEY: Final = b'"n"'
 _CHOICES: Final = re.compile(rb'"n"\s*:\s*(\d{1,4})\b')
 
@@ -27,21 +22,16 @@ def dialect_of(method: str, path: str, headers: Mapping[str, str]) -> Dialect | 
     """The protocol of a request, None if it is none of ours."""
     if method != "POST":
         return None
-    for ending, dialect in _PATHS:
-        if path.endswith(ending):
-            content_type = headers.get("Content-Type", "").partition(";")[0].strip().lower()
-            return dialect if content_type.endswith(("/json", "+json")) else None
-    return None
+    form = recognised(path)
+    if form is None:
+        return None
+    content_type = headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    return form.name if content_type.endswith(("/json", "+json")) else None
 
 
-def asks_for_stream(body: bytes) -> bool:
-    """Does `"stream": true` stand in it as a key? Clients write it near the end, so look from there."""
-    at = body.rfind(_STREAM_KEY)
-    while at >= 0:
-        if _STREAM.match(body, at):
-            return True
-        at = body.rfind(_STREAM_KEY, 0, at)
-    return False
+def asks_for_stream(dialect: Dialect, path: str, body: bytes) -> bool:
+    """Is it a stream that the request asks for?"""
+    return form_of(dialect).streams(path, body)
 
 
 def choices_asked(dialect: Dialect, body: bytes | None) -> int:

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import orjson
 from aiohttp import ClientSession, ServerTimeoutError
@@ -23,8 +23,9 @@ from .environment import apply_environment
 from .errors import ConfigurationError, StoreError
 from .observe.hooks import Sink, Sinks
 from .recognise import choices_asked, dialect_of, idempotency_of
+from .recovery.continuation.dialects import form_of
+from .recovery.continuation.facts import Dialect
 from .recovery.continuation.profiles import Profile, ProfileBook
-from .recovery.continuation.request import Dialect
 from .recovery.digests import digest
 from .recovery.policy import RecoveryPolicy
 from .runner import AsyncRunner
@@ -67,9 +68,8 @@ def stream(
     book = profiles if isinstance(profiles, ProfileBook) else ProfileBook(profiles) if profiles else None
     services = Services(clock or SystemClock(), Sinks(sinks), book or PROCESS_PROFILES)
     policy = apply_environment(policy or RecoveryPolicy())
-    body = orjson.dumps({**json, "stream": True})
+    body = orjson.dumps(form_of(dialect).asking_for_stream(json))
     recovers = policy.effective_mode(services.clock.random()) == "recover"
-    mode: Literal["observe", "recover"] = "recover" if recovers else "observe"
     run_id = run_id or services.clock.uuid()
     spec = RunSpec(
         run_id=run_id,
@@ -78,8 +78,9 @@ def stream(
         host=url.host or "",
         reader="typed",
         policy=policy,
-        mode=mode,
+        mode="recover" if recovers else "observe",
         body=body,
+        path=url.path,
         choices=choices_asked(dialect, body),
         idempotency=idempotency_of(headers or {}),
         checkpoint_key=run_id if store is not None else None,
@@ -107,7 +108,13 @@ class Run:
     ) -> None:
         self._spec = spec
         self._services = services
-        self._upstream = AiohttpUpstream(sender, services.clock, describes=True, decompresses=decompresses)
+        self._upstream = AiohttpUpstream(
+            sender,
+            services.clock,
+            form_of(spec.dialect).media_types,
+            describes=True,
+            decompresses=decompresses,
+        )
         self._store = store
         self._saver = CheckpointSaver(store, spec.run_id) if store is not None else None
         self._runner: AsyncRunner | None = None

@@ -16,8 +16,8 @@ from .environment import apply_environment
 from .errors import FrameTooLarge, StreamCutError
 from .observe.hooks import Notice, Sink, Sinks
 from .recognise import asks_for_stream, choices_asked, idempotency_of
+from .recovery.continuation.facts import Dialect
 from .recovery.continuation.profiles import Profile, ProfileBook
-from .recovery.continuation.request import Dialect
 from .recovery.policy import Mode, RecoveryPolicy
 
 RUN_ID_HEADER: Final = "x-seamstream-run-id"
@@ -35,6 +35,7 @@ class Asked:
     host: str
     headers: Mapping[str, str]
     body: bytes | None
+    path: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,8 @@ class Surface:
             policy=self.policy,
             mode="observe" if watched else mode,
             body=body,
-            wants_stream=body is None or asks_for_stream(body),
+            path=asked.path,
+            wants_stream=body is None or asks_for_stream(asked.dialect, asked.path, body),
             choices=choices_asked(asked.dialect, body),
             idempotency=idempotency_of(asked.headers),
             checkpoint_key=run_id if self._stores else None,

@@ -45,7 +45,7 @@ def attempt(run: Parts, request: Request) -> Generator[Effect, Result, Setback |
 
 
 def _open(run: Parts, request: Request) -> Generator[Effect, Result, Opened | OpenFailed]:
-    result = yield Open(request.number, request.body, _headers(run, request.number))
+    result = yield Open(request.number, request.body, _headers(run, request.number), request.route)
     while not isinstance(result, Opened | OpenFailed):
         now = run.clock.monotonic()
         due = run.timers.due(now, "start")

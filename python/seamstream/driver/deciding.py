@@ -11,7 +11,9 @@ from ..recovery.backoff import decide_wait
 from ..recovery.budget import RunBudget
 from ..recovery.classify import FailureClass
 from ..recovery.continuation.build import Continuation, Strategy, build_continuation, fitting_strategies
-from ..recovery.continuation.request import RequestFacts, read_request
+from ..recovery.continuation.facts import RequestFacts
+from ..recovery.continuation.request import read_request
+from ..recovery.continuation.route import Route
 from ..recovery.digests import content_digest, digest
 from ..recovery.error_codes import FailureKind
 from ..recovery.planner import Decision, is_complete, make_plan, plan_restart
@@ -32,6 +34,10 @@ class Request:
     @property
     def body(self) -> bytes | None:
         return self.continuation.body if self.continuation is not None else None
+
+    @property
+    def route(self) -> Route | None:
+        return self.continuation.route if self.continuation is not None else None
 
     @property
     def strategy(self) -> Strategy | None:
@@ -100,7 +106,7 @@ class Decider:
     def facts(self) -> RequestFacts:
         """The base request, read when first asked for."""
         if self._facts is None:
-            self._facts = read_request(self._spec.dialect, self._spec.body)
+            self._facts = read_request(self._spec.dialect, self._spec.body, self._spec.path)
         return self._facts
 
     def plan(self, setback: Setback, snapshot: Snapshot | None) -> Decision:

@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from ..recovery.continuation.request import Dialect
+from ..recovery.continuation.facts import Dialect
 from ..types import PartialToolCall, Snapshot, ToolCall
 
 

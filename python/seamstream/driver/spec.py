@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from ..errors import FrameTooLarge, StreamCutError
 from ..observe.hooks import Sinks
+from ..recovery.continuation.facts import Dialect
 from ..recovery.continuation.profiles import ProfileBook
-from ..recovery.continuation.request import Dialect
 from ..recovery.policy import RecoveryPolicy
 from ..recovery.repair import UnsignedThinking
 from ..recovery.retry_budget import RetryBudget
@@ -46,6 +46,8 @@ class RunSpec:
     policy: RecoveryPolicy
     mode: Literal["observe", "recover"]
     body: bytes | None
+    path: str = ""
+    """The path of the request's URL, where some dialects name the model."""
     wants_stream: bool = True
     """False: the request did not ask for a stream, so a failure before one is nothing of ours."""
     choices: int = 1

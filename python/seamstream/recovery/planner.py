@@ -15,7 +15,7 @@ from typing import Final
 
 from ..types import PartialToolCall, Plan, Reader, Snapshot
 from .classify import FailureClass
-from .continuation.request import RequestFacts
+from .continuation.facts import RequestFacts
 from .policy import RecoveryPolicy
 
 REFUSAL_CODE: Final = "not_continuable"

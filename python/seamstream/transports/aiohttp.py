@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import io
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextvars import ContextVar
 from typing import Final
 
 import aiohttp
 from aiohttp import ClientRequest, ClientResponse, ClientSession, ClientTimeout, StreamReader
+from multidict import CIMultiDict
 from yarl import URL
 
 from ..clock import Clock
@@ -17,12 +18,12 @@ from ..effects import Broke, Open, Opened, OpenFailed
 from ..errors import FrameTooLarge, StreamCutError
 from ..interrupter import Interrupter
 from ..recovery.causes import BodyEnd
+from ..recovery.continuation.route import CREDENTIALS, KEY_PARAMETERS, Route
 from . import aiohttp_internals as internals
 from .aiohttp_self_test import problem
 
 Handler = Callable[[ClientRequest], Awaitable[ClientResponse]]
 
-EVENT_STREAM: Final = "text/event-stream"
 RETRYABLE_STATUSES: Final = frozenset({408, 409, 429})
 MAX_ERROR_BODY_BYTES: Final = 65_536
 ERROR_BODY_S: Final = 5.0
@@ -57,9 +58,9 @@ _HOPELESS: Final = (
 )
 
 
-def is_event_stream(response: ClientResponse) -> bool:
-    """A success with an event stream for a body."""
-    return 200 <= response.status < 300 and response.content_type == EVENT_STREAM
+def is_stream(response: ClientResponse, media_types: Collection[str]) -> bool:
+    """A success with a stream of such a type for a body."""
+    return 200 <= response.status < 300 and response.content_type in media_types
 
 
 def is_compressed(response: ClientResponse) -> bool:
@@ -68,7 +69,7 @@ def is_compressed(response: ClientResponse) -> bool:
 
 
 class AiohttpUpstream:
-    """The attempts of one run. `send` makes each attempt's request.
+    """The attempts of one run. `send` makes each attempt's request; `media_types` are those of its streams.
 
     `describes`: every answer that is no stream is read and described, not only those that decide about a
     retry. `decompresses`: aiohttp undoes compression, if the server compresses although it is asked not to.
@@ -78,12 +79,14 @@ class AiohttpUpstream:
         self,
         send: Callable[[Open], Awaitable[ClientResponse]],
         clock: Clock,
+        media_types: Collection[str],
         *,
         describes: bool = False,
         decompresses: bool = False,
     ) -> None:
         self._send = send
         self._clock = clock
+        self._media_types = media_types
         self._describes = describes
         self._decompresses = decompresses
         self._unwatch: Callable[[], None] = _nothing
@@ -96,7 +99,7 @@ class AiohttpUpstream:
         except _FAILURES as error:
             return _open_failed(error)
         headers = {name.lower(): value for name, value in response.headers.items()}
-        if not is_event_stream(response):
+        if not is_stream(response, self._media_types):
             return Opened(response.status, headers, False, await self._peek(response, effect.attempt))
         if is_compressed(response) and not self._decompresses:
             return Opened(response.status, headers, False, unreadable="the response is compressed")
@@ -193,17 +196,28 @@ class Resender:
         self._request = request
         self._handler = handler
         self._body = body
+        self._method, self._url = request.method, request.url
+        self._headers = request.headers.copy()
 
     async def __call__(self, effect: Open) -> ClientResponse:
         request = self._request
         if effect.attempt > 1:
             if request.session.closed:
                 raise SessionClosedError("Session is closed")
+            self._address(effect.route or Route())
             await request.update_body(_payload(effect.body, self._body))
             request.headers.update(effect.headers)
         response = await self._handler(request)
         request.response = None  # a request that may be sent again must not keep its response alive
         return response
+
+    def _address(self, route: Route) -> None:
+        """Turn the request to where this attempt goes, from where its caller sent it."""
+        request = self._request
+        request.method, request.url = route.method or self._method, routed(self._url, route)
+        headers = routed_headers(self._headers, self._url, request.url, route)
+        request.headers.clear()
+        request.headers.update(headers)
 
 
 class SessionSender:
@@ -230,15 +244,48 @@ class SessionSender:
             raise SessionClosedError("Session is closed")
         token = bypass.set(True)
         try:
-            return await self._session.post(
-                self._url,
+            route, first = effect.route or Route(), URL(self._url)
+            url = routed(first, route)
+            headers = routed_headers(CIMultiDict(self._headers), first, url, route)
+            headers.update(effect.headers)
+            return await self._session.request(
+                route.method or "POST",
+                url,
                 data=_payload(effect.body, self._body),
-                headers={**self._headers, **effect.headers},
+                headers=headers,
                 timeout=self._timeout,
                 raise_for_status=False,
             )
         finally:
             bypass.reset(token)
+
+
+def routed(url: URL, route: Route) -> URL:
+    """The address that a route leads to from `url`."""
+    if route.origin is not None:
+        other = URL(route.origin)
+        kept = [(name, value) for name, value in url.query.items() if name not in KEY_PARAMETERS]
+        url = (
+            url.with_query(kept)
+            .with_scheme(other.scheme)
+            .with_host(other.host or "")
+            .with_port(other.explicit_port)
+        )
+    if route.path is not None:
+        url = url.with_path(route.path, encoded=True, keep_query=True)
+    return url.update_query(list(route.query)) if route.query else url
+
+
+def routed_headers(headers: CIMultiDict[str], first: URL, url: URL, route: Route) -> CIMultiDict[str]:
+    """The headers of a request that a route leads from `first` to `url`: no credential to another origin."""
+    changed = headers.copy()
+    leaves = url.origin() != first.origin()
+    for name in (*route.without, *(CREDENTIALS if leaves else ())):
+        changed.popall(name, None)
+    if leaves and "Host" in changed:
+        changed["Host"] = url.host_port_subcomponent or ""
+    changed.update(route.headers)
+    return changed
 
 
 def _payload(body: bytes | None, first: bytes | None) -> bytes | io.BytesIO:

@@ -19,7 +19,7 @@ from .httpx_ends import end_of_body, is_failure_of_transport, may_be_sent_again,
 from .httpx_exchange import (
     MAX_ERROR_BODY_BYTES,
     Requests,
-    is_event_stream,
+    is_stream,
     opened,
     own_connection,
     tells_about_a_retry,
@@ -131,11 +131,12 @@ class HttpxUpstream:
                 raise
             note_http2_end(error)
             return OpenFailed(error, retryable=may_be_sent_again(error))
-        if is_event_stream(response):
-            head = opened(response)
+        media_types = self._requests.media_types
+        if is_stream(response, media_types):
+            head = opened(response, media_types)
             self._body = PulledBody(response) if head.stream else None
             return head
-        return opened(response, await self._peek(response, effect.attempt))
+        return opened(response, media_types, await self._peek(response, effect.attempt))
 
     async def read(self) -> bytes | Broke:
         body = self._body

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any, Final
 
 from ..driver import RunSpec
 from ..effects import Open, Opened
+from ..recovery.continuation.dialects import form_of
+from ..recovery.continuation.route import CREDENTIALS, KEY_PARAMETERS, Route
 from .httpx_module import HttpxModule
 
-EVENT_STREAM: Final = "text/event-stream"
 RETRYABLE_STATUSES: Final = frozenset({408, 409, 429})
 MAX_ERROR_BODY_BYTES: Final = 65_536
 
@@ -31,6 +32,7 @@ class Requests:
     ) -> None:
         self._module = module
         self._request = request
+        self.media_types = form_of(spec.dialect).media_types
         self._body = spec.body if spec.body is not None and spec.body != request.content else None
         self._headers = request.headers.copy()
         if spec.wants_stream:
@@ -44,7 +46,9 @@ class Requests:
 
     def make(self, effect: Open) -> Any:
         """The request of one attempt."""
-        first, headers = self._request, self._headers.copy()
+        first, headers, route = self._request, self._headers.copy(), effect.route or Route()
+        url = routed(first.url, route)
+        reroute_headers(headers, first.url, url, route)
         headers.update(effect.headers)
         content = effect.body if effect.body is not None else self._body
         body: dict[str, Any] = {"stream": first.stream}
@@ -52,8 +56,33 @@ class Requests:
             headers.pop("Content-Length", None)
             body = {"content": content}
         return self._module.library.Request(
-            first.method, first.url, headers=headers, extensions=self._extensions, **body
+            route.method or first.method, url, headers=headers, extensions=self._extensions, **body
         )
+
+
+def routed(url: Any, route: Route) -> Any:
+    """The address that a route leads to from `url`."""
+    if route.origin is not None:
+        other = type(url)(route.origin)
+        for name in KEY_PARAMETERS:
+            url = url.copy_remove_param(name)
+        url = url.copy_with(scheme=other.scheme, host=other.host, port=other.port)
+    if route.path is not None:
+        query = url.query
+        url = url.copy_with(raw_path=route.path.encode() + (b"?" + query if query else b""))
+    for name, value in route.query:
+        url = url.copy_set_param(name, value)
+    return url
+
+
+def reroute_headers(headers: Any, first: Any, url: Any, route: Route) -> None:
+    """No credential to another origin."""
+    leaves = (url.scheme, url.netloc) != (first.scheme, first.netloc)
+    for name in (*route.without, *(CREDENTIALS if leaves else ())):
+        headers.pop(name, None)
+    if leaves and "Host" in headers:
+        headers["Host"] = url.netloc.decode("ascii")
+    headers.update(dict(route.headers))
 
 
 def retained_body(request: Any, limit_bytes: int) -> bytes | None:
@@ -65,10 +94,10 @@ def retained_body(request: Any, limit_bytes: int) -> bytes | None:
     return body if len(body) <= limit_bytes else None
 
 
-def is_event_stream(response: Any) -> bool:
-    """A success whose body is an event stream, compressed or not."""
+def is_stream(response: Any, media_types: Collection[str]) -> bool:
+    """A success whose body is a stream of such a type, compressed or not."""
     content_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-    return bool(200 <= response.status_code < 300 and content_type == EVENT_STREAM)
+    return bool(200 <= response.status_code < 300 and content_type in media_types)
 
 
 def is_compressed(response: Any) -> bool:
@@ -89,10 +118,10 @@ def tells_about_a_retry(response: Any, attempt: int) -> bool:
     return response.status_code >= 500 or response.status_code in RETRYABLE_STATUSES or attempt > 1
 
 
-def opened(response: Any, body: bytes = b"") -> Opened:
+def opened(response: Any, media_types: Collection[str], body: bytes = b"") -> Opened:
     """The head of a response, and the beginning of one that is no stream."""
     headers = {name.lower(): value for name, value in response.headers.items()}
-    if not is_event_stream(response):
+    if not is_stream(response, media_types):
         return Opened(response.status_code, headers, False, body)
     if is_compressed(response):
         return Opened(response.status_code, headers, False, unreadable="the response is compressed")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, get_args
+from typing import Any
 
 import orjson
 import pytest
@@ -22,7 +22,7 @@ from tests.recovery.made import HALF_CALL, facts, snapshot
 ASK = {"role": "user", "content": "Tell me."}
 TOOLS = [{"name": "f", "input_schema": {"type": "object"}}]
 SIGNED = {"type": "thinking", "thinking": "Hm", "signature": "c2ln"}
-STRATEGIES = get_args(Strategy)
+STRATEGIES: tuple[Strategy, ...] = ("prefill", "prompt")
 DIALECTS: tuple[Dialect, ...] = ("openai-chat", "anthropic")
 """Those whose requests hold messages; Responses has a file of its own."""
 

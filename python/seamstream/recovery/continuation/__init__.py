@@ -1,8 +1,10 @@
 """How to ask a provider for the rest of an answer: one file per strategy, and who accepts which."""
 
 from .build import Continuation, Strategy, build_continuation, fitting_strategies
+from .facts import Dialect, RequestFacts
 from .profiles import LearntRefusal, Profile, ProfileBook
-from .request import Dialect, RequestFacts, read_request
+from .request import read_request
+from .route import Route
 
 __all__ = [
     "Continuation",
@@ -11,6 +13,7 @@ __all__ = [
     "Profile",
     "ProfileBook",
     "RequestFacts",
+    "Route",
     "Strategy",
     "build_continuation",
     "fitting_strategies",

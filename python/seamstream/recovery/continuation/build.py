@@ -6,23 +6,34 @@ What is not known here stays as the caller wrote it, tools, tool choice and syst
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 import orjson
 
 from ...types import Snapshot
 from ..policy import RecoveryPolicy
 from . import prefill, prompt
-from .messages import conversation_of, spoken_text
-from .request import RequestFacts
+from .dialects import form_of
+from .facts import RequestFacts
+from .route import Route
 
-Strategy = Literal["prefill", "prompt"]
+Strategy = Literal["resume", "prefill", "prefix-flag", "continue-final-message", "prompt"]
 
-_LIMIT_FIELDS: Final = ("max_tokens", "max_completion_tokens", "max_output_tokens")
-# OpenAI refuses a lower `max_output_tokens`.
-_LEAST_OUTPUT_TOKENS: Final = 16
+
+class _Way(NamedTuple):
+    """One strategy that writes a new request. `exact`: its reply goes on where the prefix ends."""
+
+    fits: Callable[[RequestFacts], bool]
+    put: Callable[[dict[str, Any], RequestFacts, Snapshot, str, str], str]
+    exact: bool
+
+
+_WAYS: Final[dict[str, _Way]] = {
+    "prefill": _Way(prefill.fits, prefill.put, exact=True),
+    "prompt": _Way(prompt.fits, prompt.put, exact=False),
+}
 _BYTES_PER_TOKEN: Final = 4
 
 
@@ -42,6 +53,8 @@ class Continuation:
     stripped: str = ""
     stop: tuple[str, ...] = ()
     length_exhausted: bool = False
+    route: Route | None = None
+    """Where it is sent, if not where the base request was."""
 
 
 def fitting_strategies(
@@ -49,8 +62,11 @@ def fitting_strategies(
 ) -> tuple[Strategy, ...]:
     """Of the strategies a provider accepts, those that this request and the planner's decision leave."""
     permitted = None if allowed is None else frozenset(allowed)
-    fits = {"prefill": prefill.fits, "prompt": prompt.fits}
-    return tuple(name for name in accepted if (permitted is None or name in permitted) and fits[name](facts))
+    return tuple(
+        name
+        for name in accepted
+        if (permitted is None or name in permitted) and name in _WAYS and _WAYS[name].fits(facts)
+    )
 
 
 def build_continuation(
@@ -74,25 +90,15 @@ def build_continuation(
         return Continuation(
             strategy, b"", exact=False, stripped=stripped, stop=facts.stop_sequences, length_exhausted=True
         )
-    exact, quote = _put_messages(strategy, document, facts, snapshot, text, policy)
-    _lower_limits(document, facts, max(produced - _echo_tokens(quote), 0))
-    return Continuation(strategy, orjson.dumps(document), exact, quote, stripped, facts.stop_sequences)
+    way = _WAYS[strategy]
+    quote = way.put(document, facts, snapshot, text, policy.continuation_prompt)
+    form_of(facts.dialect).lower_limits(document, facts, max(produced - _echo_tokens(quote), 0))
+    return Continuation(strategy, orjson.dumps(document), way.exact, quote, stripped, facts.stop_sequences)
 
 
-def _put_messages(
-    strategy: Strategy,
-    document: dict[str, Any],
-    facts: RequestFacts,
-    snapshot: Snapshot,
-    text: str,
-    policy: RecoveryPolicy,
-) -> tuple[bool, str]:
-    name, base = conversation_of(facts.dialect, document)
-    if strategy == "prefill":
-        document[name] = prefill.messages(base, facts, snapshot, text)
-        return prefill.EXACT, ""
-    document[name] = prompt.messages(base, facts, snapshot, text, policy.continuation_prompt)
-    return prompt.EXACT, prompt.quote_of(text)
+def spoken_text(snapshot: Snapshot) -> str:
+    """The text to go on from. A refusal that stands alone is continued like text."""
+    return snapshot.text if snapshot.text.strip() else snapshot.refusal
 
 
 def _lower_bound(snapshot: Snapshot) -> int:
@@ -103,17 +109,3 @@ def _lower_bound(snapshot: Snapshot) -> int:
 def _echo_tokens(quote: str) -> int:
     """About what repeating the quote takes; without the allowance the echo would eat the answer's end."""
     return -(-len(quote.encode()) // _BYTES_PER_TOKEN)
-
-
-def _lower_limits(document: dict[str, Any], facts: RequestFacts, produced: int) -> None:
-    """Lower what may still be produced, but leave thinking its budget and one token or it is refused."""
-    floor = facts.thinking_budget_tokens + 1
-    if facts.dialect == "openai-responses":
-        floor = _LEAST_OUTPUT_TOKENS
-    for name in _LIMIT_FIELDS:
-        limit = document.get(name)
-        if isinstance(limit, int) and not isinstance(limit, bool):
-            document[name] = max(limit - produced, min(limit, floor))
-    minimum = document.get("min_tokens")
-    if isinstance(minimum, int) and not isinstance(minimum, bool):
-        document["min_tokens"] = max(minimum - produced, 0)

@@ -1,28 +1,23 @@
 """Strategy `prefill`: the answer so far is the last, unfinished assistant turn, and the model goes on in it.
 
-Nothing is echoed, so the parts join as they are. Where the provider cannot do this for a request, `fits` says
-no.
+Nothing is echoed, so the parts join as they are. Where a request forbids it, its form says so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Any
 
 from ...types import Snapshot
-from .messages import Message, with_assistant_turn
-from .request import RequestFacts
-
-NAME = "prefill"
-EXACT = True
+from .dialects import form_of
+from .facts import RequestFacts
 
 
 def fits(facts: RequestFacts) -> bool:
-    """OpenAI Responses has none; Anthropic refuses one with thinking, structured output or a forced tool."""
-    if facts.dialect != "anthropic":
-        return facts.dialect == "openai-chat"
-    return not (facts.thinking or facts.structured_output or facts.forced_tool)
+    return form_of(facts.dialect).prefills(facts)
 
 
-def messages(base: Sequence[Message], facts: RequestFacts, snapshot: Snapshot, text: str) -> list[Message]:
-    """The messages of the next request; `text` has no trailing blanks."""
-    return with_assistant_turn(base, facts.dialect, text, snapshot.signed_thinking)
+def put(document: dict[str, Any], facts: RequestFacts, snapshot: Snapshot, text: str, prompt: str) -> str:
+    """Change the next request; `text` has no trailing blanks. No quote is asked for."""
+    form = form_of(facts.dialect)
+    form.put(document, form.with_answer(form.messages(document), text, snapshot.signed_thinking))
+    return ""

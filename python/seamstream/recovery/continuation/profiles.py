@@ -15,7 +15,7 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 from .build import Strategy
-from .request import Dialect
+from .facts import Dialect
 
 REMEMBER_S: Final = 86_400.0
 MAX_REMEMBERED: Final = 1024

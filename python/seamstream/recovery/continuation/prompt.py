@@ -7,18 +7,14 @@ where the reply fits. Tools and the system prompt stay as they are, and nothing 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 import orjson
 
 from ...types import Snapshot
 from ..policy import QUOTE_PLACEHOLDER
-from .messages import Message, with_assistant_turn
-from .request import RequestFacts
-
-NAME = "prompt"
-EXACT = False
+from .dialects import form_of
+from .facts import RequestFacts
 
 MAX_QUOTE_CHARS: Final = 160
 # A quote that begins with a whole word is easier to repeat; looking further would waste its length.
@@ -31,13 +27,15 @@ def fits(_facts: RequestFacts) -> bool:
     return True
 
 
-def messages(
-    base: Sequence[Message], facts: RequestFacts, snapshot: Snapshot, text: str, prompt: str
-) -> list[Message]:
-    """The messages of the next request; `text` has no trailing blanks, `prompt` has a place for the quote."""
-    quoted = orjson.dumps(quote_of(text)).decode()
-    turns = with_assistant_turn(base, facts.dialect, text, snapshot.signed_thinking)
-    return [*turns, {"role": "user", "content": prompt.replace(QUOTE_PLACEHOLDER, quoted)}]
+def put(document: dict[str, Any], facts: RequestFacts, snapshot: Snapshot, text: str, prompt: str) -> str:
+    """Change the next request and return the quote that its answer is to begin with. `text` has no trailing
+    blanks, `prompt` has a place for the quote.
+    """
+    quote, form = quote_of(text), form_of(facts.dialect)
+    asked = prompt.replace(QUOTE_PLACEHOLDER, orjson.dumps(quote).decode())
+    turns = form.with_answer(form.messages(document), text, snapshot.signed_thinking)
+    form.put(document, form.with_question(turns, asked))
+    return quote
 
 
 def quote_of(text: str) -> str:
