@@ -1,8 +1,10 @@
 //! Where a continuation's text joins the text that is already there.
 //!
 //! The first characters of a continuation are held until it is clear whether they are new text, an echo of the old
-//! or a preface. The decision is made on characters, never on words of a language, but for one short list of openers
-//! that an exact continuation does not begin with in the middle of an answer.
+//! or a preface. The decision is made on characters, never on words of a language, but for the short lists of
+//! `preface`. It is made anew with each character, so that it does not depend on how the text was cut into deltas.
+
+use crate::preface::{self, Likeness};
 
 /// How sure we are of a seam.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,20 +29,11 @@ pub const HOLD_CHARS: usize = 240;
 /// A shorter echo proves nothing, unless the whole text is shorter.
 pub const ANCHOR_CHARS: usize = 24;
 
-const OPENERS: [&str; 12] = [
-    "sure",
-    "certainly",
-    "of course",
-    "here is",
-    "here's",
-    "here are",
-    "continuing",
-    "i apologize",
-    "apologies",
-    "sorry",
-    "as i was saying",
-    "picking up",
-];
+/// An exact continuation that says this much of the end again may be stuttering: less than an anchor, too much for
+/// chance.
+const STUTTER_CHARS: usize = 12;
+/// A restart that has said this much again is one, whatever the text repeats by itself.
+const RESTART_CHARS: usize = 72;
 
 /// What the held text means so far.
 #[derive(Debug, PartialEq, Eq)]
@@ -85,17 +78,26 @@ impl Seam {
 
     /// More text of the continuation.
     pub fn push(&mut self, text: &str) -> Verdict {
-        for character in text.chars() {
+        let mut characters = text.chars();
+        while let Some(character) = characters.next() {
             self.held.push(character);
             if self.repeating {
                 self.track_repetition(character);
             }
+            match self.decide(false) {
+                Verdict::Wait => {}
+                Verdict::Joined { join, mut text, guessed_blanks } => {
+                    text.push_str(characters.as_str());
+                    return Verdict::Joined { join, text, guessed_blanks };
+                }
+                refused @ Verdict::Refused(_) => return refused,
+            }
         }
-        self.decide(false)
+        Verdict::Wait
     }
 
     /// No more text will come, or no more time is given.
-    pub fn conclude(&mut self) -> Verdict {
+    pub fn conclude(&self) -> Verdict {
         self.decide(true)
     }
 
@@ -112,16 +114,16 @@ impl Seam {
         }
     }
 
-    fn decide(&mut self, last: bool) -> Verdict {
+    fn decide(&self, last: bool) -> Verdict {
         if !self.quote.is_empty() && self.held.starts_with(&self.quote) {
-            return self.join_after(self.quote.len(), Join::Anchored, last); // just what was asked for
+            return self.decide_after(0, self.quote.len(), last); // just what was asked for
         }
         if !last && self.quote.starts_with(&self.held) && !self.held.is_empty() {
             return Verdict::Wait;
         }
         let whole_prefix_repeated = self.repeated == self.prefix.len() && !self.prefix.is_empty();
         if whole_prefix_repeated && (!self.exact || self.prefix.len() >= ANCHOR_CHARS) {
-            return self.join_after(self.prefix.len(), Join::Anchored, last);
+            return self.decide_after(0, self.prefix.len(), last);
         }
         if self.repeating && self.repeated >= ANCHOR_CHARS && !last {
             return Verdict::Wait; // a restart so far: compared with the prefix, however long it is
@@ -129,70 +131,127 @@ impl Seam {
         if self.exact { self.decide_exact(last) } else { self.decide_prompt(last) }
     }
 
-    fn decide_exact(&mut self, last: bool) -> Verdict {
+    fn decide_exact(&self, last: bool) -> Verdict {
         if !last && self.repeating && self.repeated > 0 && self.prefix.len() >= ANCHOR_CHARS {
             return Verdict::Wait;
         }
-        if self.repeated >= ANCHOR_CHARS && self.is_unrepeated(&self.prefix[..self.repeated]) {
+        if self.has_restarted() {
             return self.unanchored("the continuation began the answer again");
         }
-        if self.may_be_opener(last) {
-            return self.search_preface(last);
+        match self.preface(last) {
+            Likeness::Yes => return self.search_echo(last, "the continuation began with a preface"),
+            Likeness::Maybe => return Verdict::Wait,
+            Likeness::No => {}
         }
         if !last && self.echo_in_progress() {
             return Verdict::Wait;
         }
-        match self.echo_at_start().filter(|&end| self.is_unrepeated(&self.held[..end])) {
-            Some(end) => self.join_after(end, Join::Anchored, last),
-            None => self.join_after(0, Join::Prefill, last),
+        match self.echo_at_start(STUTTER_CHARS).filter(|&end| self.is_unrepeated(&self.held[..end])) {
+            Some(end) if end >= ANCHOR_CHARS => self.decide_after(0, end, last),
+            Some(end) if self.begins_a_word(end) => {
+                self.unanchored("too little of the end was repeated to cut it away")
+            }
+            _ => self.join_after(0, Join::Prefill, last),
         }
     }
 
-    fn decide_prompt(&mut self, last: bool) -> Verdict {
+    fn decide_prompt(&self, last: bool) -> Verdict {
         if self.quote.is_empty() {
             return self.unanchored("there was nothing to anchor on");
         }
         if !last && self.echo_in_progress() {
             return Verdict::Wait;
         }
-        match self.echo_at_start().or_else(|| self.echo_inside()) {
-            Some(end) => self.join_after(end, Join::Anchored, last),
-            None if !last && self.held.len() < HOLD_CHARS => Verdict::Wait,
-            None => self.unanchored("the quoted end was not repeated"),
+        match self.echo_at_start(ANCHOR_CHARS.min(self.quote.len())) {
+            Some(end) => self.decide_after(0, end, last),
+            None => self.search_echo(last, "the quoted end was not repeated"),
         }
     }
 
-    /// An exact continuation that opens like a preface is searched for the place where the text goes on.
-    fn search_preface(&mut self, last: bool) -> Verdict {
-        match self.echo_inside() {
-            Some(end) => self.join_after(end, Join::Anchored, last),
-            None if last || self.held.len() >= HOLD_CHARS => {
-                self.unanchored("the continuation began with a preface")
+    /// It said the beginning of the prefix again and then something else. A text with a refrain may do so.
+    fn has_restarted(&self) -> bool {
+        self.repeated >= ANCHOR_CHARS
+            && self.is_unrepeated(&self.prefix[..self.repeated.min(HOLD_CHARS)])
+            && (self.repeated >= RESTART_CHARS || self.is_unrepeated(&self.prefix[..ANCHOR_CHARS]))
+    }
+
+    /// Only an exact continuation is asked whether it begins like a preface. Somebody who speaks in the text may.
+    fn preface(&self, last: bool) -> Likeness {
+        let before = self.prefix.last().copied();
+        if before.is_some_and(|mark| mark == '"' || closing_of(mark).is_some()) {
+            return Likeness::No;
+        }
+        let sentence_over = before.is_none_or(|c| matches!(c, '.' | '!' | '?' | ':' | '\n' | '。' | '`'))
+            || self.stripped.contains('\n');
+        let flows_on = self.held.first().is_some_and(|c| c.is_whitespace());
+        if sentence_over || !flows_on {
+            let found = preface::announcement(&self.held, last);
+            if found != Likeness::No {
+                return found;
             }
-            None => Verdict::Wait,
+        }
+        if sentence_over { Likeness::No } else { preface::opener(&self.held, last) }
+    }
+
+    /// Looks for the place where the text goes on behind a preface. An echo that does not hold is passed over.
+    fn search_echo(&self, last: bool, why: &'static str) -> Verdict {
+        for end in self.echoes_inside() {
+            match self.decide_after(self.echo_start(end), end, last) {
+                Verdict::Refused(_) | Verdict::Joined { join: Join::Unanchored, .. } => {}
+                decided => return decided,
+            }
+        }
+        if last || self.held.len() >= HOLD_CHARS { self.unanchored(why) } else { Verdict::Wait }
+    }
+
+    /// The end of the prefix stands in `held[start..end]`: may the text go on behind it?
+    fn decide_after(&self, start: usize, end: usize, last: bool) -> Verdict {
+        let (before, rest) = (&self.held[..start], &self.held[end..]);
+        let echo = &self.held[start..end];
+        if count_fences(before) % 2 == 1 && count_fences(&self.prefix).is_multiple_of(2) {
+            return self.unanchored("the continuation stands in a fence of its own");
+        }
+        if let Some((mark, ahead)) = before.split_last()
+            && let Some(closing) = closing_of(*mark)
+        {
+            return match rest.first() {
+                None if !last => Verdict::Wait,
+                Some(found) if closing.contains(found) && ahead.iter().all(|c| c.is_whitespace()) => {
+                    self.join_after(end + 1, Join::Anchored, last)
+                }
+                _ => self.unanchored("the end was only quoted"),
+            };
+        }
+        match self.goes_back(echo, rest) {
+            Likeness::Yes => self.unanchored("the continuation went back to what it had said"),
+            Likeness::Maybe if !last => Verdict::Wait,
+            _ => self.join_after(end, Join::Anchored, last),
         }
     }
 
-    /// In the middle of a sentence an exact continuation does not begin with a capitalised opener.
-    fn may_be_opener(&self, last: bool) -> bool {
-        let sentence_over =
-            self.prefix.last().is_none_or(|c| matches!(c, '.' | '!' | '?' | ':' | '\n' | '。' | '`'));
-        let capital = self.held.first().is_some_and(|c| c.is_uppercase());
-        if sentence_over || self.stripped.contains('\n') || !capital {
-            return false;
+    /// What follows the echo is what followed the same words earlier, or the echo once more.
+    fn goes_back(&self, echo: &[char], rest: &[char]) -> Likeness {
+        if echo.len() < ANCHOR_CHARS {
+            return Likeness::No;
         }
-        let start: String = self.held.iter().take(20).collect::<String>().to_lowercase();
-        OPENERS.iter().any(|opener| {
-            let follows = |rest: &str| rest.chars().next().is_some_and(|c| !c.is_alphanumeric());
-            start.strip_prefix(opener).is_some_and(|rest| follows(rest) || (rest.is_empty() && last))
-                || (!last && opener.starts_with(&start))
-        })
+        let blanks = rest.iter().take_while(|c| c.is_whitespace()).count();
+        let mut found = Likeness::No;
+        if self.is_unrepeated(&echo[..ANCHOR_CHARS]) {
+            found = found.max(begins_like(&rest[blanks..], &echo[..ANCHOR_CHARS]));
+        }
+        let earlier = self.prefix.len() - echo.len();
+        for at in (0..earlier).filter(|&at| self.prefix[at..].starts_with(echo)) {
+            let followed = &self.prefix[at + echo.len()..];
+            if followed.len() >= ANCHOR_CHARS {
+                found = found.max(begins_like(rest, &followed[..ANCHOR_CHARS]));
+            }
+        }
+        found
     }
 
-    /// The continuation starts with at least an anchor's length of the end of the prefix; the longest counts.
-    fn echo_at_start(&self) -> Option<usize> {
+    /// The continuation starts with at least `least` characters of the end of the prefix; the longest counts.
+    fn echo_at_start(&self, least: usize) -> Option<usize> {
         let most = self.held.len().min(self.prefix.len());
-        let least = ANCHOR_CHARS.min(self.anchor_source().len());
         if self.exact && self.prefix.len() < ANCHOR_CHARS || least == 0 {
             return None;
         }
@@ -207,6 +266,12 @@ impl Seam {
         !periodic && self.prefix.windows(length).filter(|window| *window == piece).count() == 1
     }
 
+    /// The last `length` characters of the prefix begin with a word: nobody stutters from within one.
+    fn begins_a_word(&self, length: usize) -> bool {
+        let before = self.prefix.len() - length;
+        before == 0 || !self.prefix[before - 1].is_alphanumeric()
+    }
+
     /// What was held so far could still become such an echo.
     fn echo_in_progress(&self) -> bool {
         if self.held.is_empty() {
@@ -219,28 +284,30 @@ impl Seam {
         if self.exact && self.prefix.len() < ANCHOR_CHARS || self.held.len() >= HOLD_CHARS {
             return false;
         }
+        let least = if self.exact { STUTTER_CHARS } else { ANCHOR_CHARS };
         let tail_start = self.prefix.len().saturating_sub(HOLD_CHARS);
         let tail = &self.prefix[tail_start..];
-        (0..tail.len().saturating_sub(ANCHOR_CHARS - 1))
+        (0..tail.len().saturating_sub(least - 1))
             .any(|at| tail.len() - at > self.held.len() && tail[at..].starts_with(&self.held))
     }
 
-    /// The end of the first echo anywhere in the held text (after a preface).
-    fn echo_inside(&self) -> Option<usize> {
-        let source = self.anchor_source();
+    /// The ends of the echoes anywhere in the held text. A text too short for an anchor has to be said whole.
+    fn echoes_inside(&self) -> impl Iterator<Item = usize> {
+        let source = if self.exact { &self.prefix } else { &self.quote };
         let least = ANCHOR_CHARS.min(source.len());
-        if least == 0 || self.held.len() < least || source.len() < ANCHOR_CHARS {
-            return None;
-        }
         let anchor = &source[source.len() - least..];
-        self.held.windows(least).position(|window| window == anchor).map(|at| at + least)
+        let places =
+            if least >= STUTTER_CHARS { self.held.windows(least) } else { self.held[..0].windows(1) };
+        places.enumerate().filter(move |(_, window)| *window == anchor).map(move |(at, _)| at + least)
     }
 
-    fn anchor_source(&self) -> &[char] {
-        if self.exact { &self.prefix } else { &self.quote }
+    /// Where the echo that ends at `end` begins: as far back as it is the end of the prefix.
+    fn echo_start(&self, end: usize) -> usize {
+        let said = self.held[..end].iter().rev();
+        end - said.zip(self.prefix.iter().rev()).take_while(|(said, shown)| said == shown).count()
     }
 
-    fn unanchored(&mut self, why: &'static str) -> Verdict {
+    fn unanchored(&self, why: &'static str) -> Verdict {
         if self.strict {
             return Verdict::Refused(why);
         }
@@ -248,7 +315,7 @@ impl Seam {
     }
 
     /// Cuts the echo away and puts the blanks of both sides together.
-    fn join_after(&mut self, echo: usize, join: Join, last: bool) -> Verdict {
+    fn join_after(&self, echo: usize, join: Join, last: bool) -> Verdict {
         let rest = &self.held[echo.min(self.held.len())..];
         let blanks: String = rest.iter().take_while(|c| c.is_whitespace()).collect();
         let only_blanks = blanks.chars().count() == rest.len();
@@ -258,6 +325,37 @@ impl Seam {
         let body: String = rest.iter().skip(blanks.chars().count()).collect();
         let (kept, guessed_blanks) = align_blanks(&self.stripped, &blanks);
         Verdict::Joined { join, text: kept + &body, guessed_blanks }
+    }
+}
+
+/// What closes a quotation that `mark` opens.
+fn closing_of(mark: char) -> Option<&'static [char]> {
+    match mark {
+        '"' => Some(&['"']),
+        '\'' => Some(&['\'']),
+        '`' => Some(&['`']),
+        '“' => Some(&['”']),
+        '„' => Some(&['“', '”']),
+        '‘' => Some(&['’']),
+        '«' => Some(&['»']),
+        '「' => Some(&['」']),
+        '『' => Some(&['』']),
+        _ => None,
+    }
+}
+
+fn count_fences(text: &[char]) -> usize {
+    text.split(|c| *c == '\n').filter(|line| line.starts_with(&['`', '`', '`'])).count()
+}
+
+/// Does `text` begin like `model`, as far as it goes?
+fn begins_like(text: &[char], model: &[char]) -> Likeness {
+    if text.starts_with(model) {
+        Likeness::Yes
+    } else if model.starts_with(text) {
+        Likeness::Maybe
+    } else {
+        Likeness::No
     }
 }
 

@@ -1,0 +1,1 @@
+"""Continuations with the right verdict of each, and the core held to them."""
