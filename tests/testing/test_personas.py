@@ -40,6 +40,34 @@ def test_the_prefacer_announces_the_rest_first(dialect: Dialect) -> None:
 
 
 @by_dialect
+def test_the_half_echoer_says_the_last_characters_again(dialect: Dialect) -> None:
+    said_again = PREFIX[-30:]
+    assert texts("half_echoer", dialect) == (said_again + REST, said_again + REST)
+
+
+@by_dialect
+def test_the_quoter_keeps_the_quotation_marks(dialect: Dialect) -> None:
+    assert texts("quoter", dialect) == (REST, f'"{QUOTE}"{REST}')
+
+
+@by_dialect
+def test_the_fencer_fences_its_words(dialect: Dialect) -> None:
+    assert texts("fencer", dialect) == (f"```\n{REST}\n```", f"```\n{QUOTE}{REST}\n```")
+
+
+@by_dialect
+def test_the_translator_goes_on_in_other_words_of_the_same_number(dialect: Dialect) -> None:
+    for text, due in zip(texts("translator", dialect), (REST, QUOTE + REST), strict=True):
+        assert len(text) == len(due)
+        assert not set(text.split()) & set(due.split())
+
+
+@by_dialect
+def test_the_silent_one_says_nothing(dialect: Dialect) -> None:
+    assert texts("silent", dialect) == ("", "")
+
+
+@by_dialect
 def test_the_paraphraser_never_says_the_words_that_were_due(dialect: Dialect) -> None:
     for text in texts("paraphraser", dialect):
         assert len(text) >= len(REST.strip())

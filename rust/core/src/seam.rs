@@ -190,6 +190,14 @@ impl Seam {
                 return found;
             }
         }
+        let fence = begins_like(&self.held, &['`', '`', '`']);
+        if before != Some('\n')
+            && !sentence_over
+            && fence != Likeness::No
+            && !(last && fence == Likeness::Maybe)
+        {
+            return fence;
+        }
         if sentence_over { Likeness::No } else { preface::opener(&self.held, last) }
     }
 
