@@ -1,0 +1,211 @@
+"""`memory:`, a backend in this process's memory: the reference for the others, for tests and for one process.
+
+Nothing here awaits between reading and writing, so each call is atomic in its event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+
+from ..clock import Clock, SystemClock
+from .backend import Job, Key, LogEntry, Record
+from .keys import is_under, join, split
+
+_Place = tuple[str, str]
+"""A tenant and a joined key or the name of a queue."""
+
+
+@dataclass(slots=True)
+class _Stored:
+    value: bytes
+    revision: int
+    expires_at: float | None
+
+
+@dataclass(slots=True)
+class _Log:
+    entries: list[LogEntry] = field(default_factory=list)
+    grown: asyncio.Event = field(default_factory=asyncio.Event)
+    dropped: bool = False
+
+
+@dataclass(slots=True)
+class _Work:
+    id: str
+    body: bytes
+    due_at: float
+    deliveries: int = 0
+    token: str = ""
+
+
+class MemoryBackend:
+    """A `Backend` of dictionaries. It ends with its process."""
+
+    def __init__(self, *, clock: Clock | None = None) -> None:
+        self._clock = clock or SystemClock()
+        self._records: dict[_Place, _Stored] = {}
+        self._logs: dict[_Place, _Log] = {}
+        self._work: dict[_Place, list[_Work]] = {}
+        self._added = asyncio.Event()
+        self._revision = 0
+
+    async def get(self, tenant: str, key: Key) -> Record | None:
+        stored = self._live((tenant, join(key)))
+        return None if stored is None else Record(stored.value, stored.revision)
+
+    async def put(self, tenant: str, key: Key, value: bytes, *, ttl_s: float | None = None) -> int:
+        return self._set((tenant, join(key)), value, ttl_s)
+
+    async def compare_and_set(
+        self, tenant: str, key: Key, value: bytes, *, revision: int, ttl_s: float | None = None
+    ) -> int | None:
+        place = (tenant, join(key))
+        stored = self._live(place)
+        if (stored.revision if stored is not None else 0) != revision:
+            return None
+        return self._set(place, value, ttl_s)
+
+    async def delete(self, tenant: str, key: Key, *, revision: int | None = None) -> bool:
+        place = (tenant, join(key))
+        stored = self._live(place)
+        if stored is None or revision not in (None, stored.revision):
+            return False
+        del self._records[place]
+        return True
+
+    async def scan(self, tenant: str, prefix: Key = ()) -> AsyncIterator[tuple[Key, Record]]:
+        names = sorted(name for owner, name in self._records if owner == tenant and is_under(name, prefix))
+        for name in names:
+            stored = self._live((tenant, name))
+            if stored is not None:
+                yield split(name), Record(stored.value, stored.revision)
+
+    async def append(
+        self, tenant: str, log: Key, values: Sequence[bytes], *, after: int | None = None
+    ) -> int | None:
+        place = (tenant, join(log))
+        found = self._logs.get(place) or _Log()
+        last = len(found.entries)
+        if after not in (None, last):
+            return None
+        if not values:
+            return last
+        self._logs[place] = found
+        found.entries += [LogEntry(last + number, value) for number, value in enumerate(values, 1)]
+        _wake(found)
+        return last + len(values)
+
+    async def read(
+        self, tenant: str, log: Key, *, after: int = 0, limit: int | None = None
+    ) -> list[LogEntry]:
+        found = self._logs.get((tenant, join(log)))
+        end = None if limit is None else after + limit
+        return found.entries[after:end] if found is not None else []
+
+    async def follow(self, tenant: str, log: Key, *, after: int = 0) -> AsyncIterator[LogEntry]:
+        found = self._logs.setdefault((tenant, join(log)), _Log())
+        while True:
+            while after < len(found.entries):
+                entry = found.entries[after]
+                after = entry.seq
+                yield entry
+            if found.dropped:
+                return
+            await found.grown.wait()
+
+    async def drop(self, tenant: str, log: Key) -> None:
+        found = self._logs.pop((tenant, join(log)), None)
+        if found is not None:
+            found.dropped = True
+            _wake(found)
+
+    async def enqueue(self, tenant: str, queue: str, body: bytes, *, delay_s: float = 0.0) -> str:
+        work = _Work(self._clock.uuid(), body, self._clock.monotonic() + delay_s)
+        self._work.setdefault((tenant, queue), []).append(work)
+        self._added.set()
+        return work.id
+
+    async def claim(self, tenant: str, queue: str, *, lease_s: float, wait_s: float = 0.0) -> Job | None:
+        until = self._clock.monotonic() + wait_s
+        while (job := self._claim_now((tenant, queue), lease_s)) is None:
+            now = self._clock.monotonic()
+            if now >= until:
+                return None
+            await self._until_due((tenant, queue), until - now)
+        return job
+
+    async def extend(self, tenant: str, queue: str, job: Job, *, lease_s: float) -> bool:
+        return self._due_again(tenant, queue, job, lease_s, keep=True)
+
+    async def release(self, tenant: str, queue: str, job: Job, *, delay_s: float = 0.0) -> bool:
+        released = self._due_again(tenant, queue, job, delay_s, keep=False)
+        self._added.set()
+        return released
+
+    async def ack(self, tenant: str, queue: str, job: Job) -> bool:
+        work = self._claimed(tenant, queue, job)
+        if work is None:
+            return False
+        self._work[tenant, queue].remove(work)
+        return True
+
+    async def aclose(self) -> None:
+        for log in self._logs.values():
+            log.dropped = True
+            _wake(log)
+
+    def _live(self, place: _Place) -> _Stored | None:
+        stored = self._records.get(place)
+        if stored is None or stored.expires_at is None or stored.expires_at > self._clock.monotonic():
+            return stored
+        del self._records[place]
+        return None
+
+    def _set(self, place: _Place, value: bytes, ttl_s: float | None) -> int:
+        self._revision += 1
+        expires_at = None if ttl_s is None else self._clock.monotonic() + ttl_s
+        self._records[place] = _Stored(value, self._revision, expires_at)
+        return self._revision
+
+    def _claim_now(self, place: _Place, lease_s: float) -> Job | None:
+        now = self._clock.monotonic()
+        due = [work for work in self._work.get(place, ()) if work.due_at <= now]
+        if not due:
+            return None
+        work = min(due, key=lambda candidate: candidate.due_at)
+        work.due_at, work.token = now + lease_s, self._clock.uuid()
+        work.deliveries += 1
+        return Job(work.id, work.body, work.deliveries, work.token)
+
+    async def _until_due(self, place: _Place, at_most_s: float) -> None:
+        """Wait until work was added or becomes due."""
+        self._added.clear()
+        now = self._clock.monotonic()
+        next_s = min((work.due_at - now for work in self._work.get(place, ())), default=at_most_s)
+        timer = self._clock.call_later(max(0.0, min(next_s, at_most_s)), self._added.set)
+        try:
+            await self._added.wait()
+        finally:
+            timer.cancel()
+
+    def _claimed(self, tenant: str, queue: str, job: Job) -> _Work | None:
+        """The work of a claim that is still good."""
+        now = self._clock.monotonic()
+        works = self._work.get((tenant, queue), ())
+        return next((work for work in works if work.token == job.token and work.due_at > now), None)
+
+    def _due_again(self, tenant: str, queue: str, job: Job, seconds: float, *, keep: bool) -> bool:
+        work = self._claimed(tenant, queue, job)
+        if work is None:
+            return False
+        work.due_at = self._clock.monotonic() + seconds
+        work.token = work.token if keep else ""
+        return True
+
+
+def _wake(log: _Log) -> None:
+    """Wake all who follow it; they look at the log anew."""
+    log.grown.set()
+    log.grown = asyncio.Event()

@@ -1,0 +1,105 @@
+"""The Lua scripts of the Redis backend. Each is one atomic change; `now` is the server's clock in ms."""
+
+from __future__ import annotations
+
+from typing import Final
+
+_NOW: Final = "local t = redis.call('TIME') local now = t[1] * 1000 + math.floor(t[2] / 1000)\n"
+
+# KEYS: record, index of keys, revision counter. ARGV: revision (-1: any), time to live in ms (-1: none), key, value.
+SET: Final = """
+local found = redis.call('HGET', KEYS[1], 'r') or '0'
+if ARGV[1] ~= '-1' and ARGV[1] ~= found then return false end
+local revision = redis.call('INCR', KEYS[3])
+redis.call('HSET', KEYS[1], 'v', ARGV[4], 'r', revision)
+if ARGV[2] == '-1' then redis.call('PERSIST', KEYS[1]) else redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
+redis.call('ZADD', KEYS[2], 0, ARGV[3])
+return revision
+"""
+
+# KEYS: record, index of keys. ARGV: revision (-1: any), key.
+DELETE: Final = """
+local found = redis.call('HGET', KEYS[1], 'r')
+if not found or (ARGV[1] ~= '-1' and ARGV[1] ~= found) then return 0 end
+redis.call('ZREM', KEYS[2], ARGV[2])
+return redis.call('DEL', KEYS[1])
+"""
+
+# KEYS: stream, incarnation, revision counter. ARGV: last number (-1: any), values.
+APPEND: Final = """
+local newest = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)
+local last = 0
+if newest[1] then last = tonumber(string.match(newest[1][1], '^%d+')) end
+if ARGV[1] ~= '-1' and tonumber(ARGV[1]) ~= last then return false end
+if last == 0 and ARGV[2] then redis.call('SET', KEYS[2], redis.call('INCR', KEYS[3])) end
+for i = 2, #ARGV do
+    last = last + 1
+    redis.call('XADD', KEYS[1], last .. '-0', 'v', ARGV[i])
+end
+return last
+"""
+
+# KEYS: stream, incarnation.
+DROP: Final = "return redis.call('DEL', KEYS[1], KEYS[2])"
+
+# KEYS of all below: due times, bodies, claims (token and deliveries), bell.
+# ARGV: id, body, delay in ms.
+ENQUEUE: Final = (
+    _NOW
+    + """
+redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])
+redis.call('ZADD', KEYS[1], now + ARGV[3], ARGV[1])
+redis.call('XADD', KEYS[4], 'MAXLEN', 1, '*', 'v', '')
+return 1
+"""
+)
+
+# ARGV: lease in ms, token. Answers the job, the ms until the next is due (-1: none), and the bell's last id.
+CLAIM: Final = (
+    _NOW
+    + """
+local rung = redis.call('XREVRANGE', KEYS[4], '+', '-', 'COUNT', 1)
+local bell = rung[1] and rung[1][1] or '0-0'
+local next = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
+if not next[1] then return {false, -1, bell} end
+if tonumber(next[2]) > now then return {false, tonumber(next[2]) - now, bell} end
+redis.call('ZADD', KEYS[1], now + ARGV[1], next[1])
+local claim = redis.call('HGET', KEYS[3], next[1]) or '0'
+local deliveries = tonumber(string.match(claim, '^%d+')) + 1
+redis.call('HSET', KEYS[3], next[1], deliveries .. ' ' .. ARGV[2])
+return {{next[1], redis.call('HGET', KEYS[2], next[1]), deliveries}, 0, bell}
+"""
+)
+
+_OWNED: Final = (
+    _NOW
+    + """
+local claim = redis.call('HGET', KEYS[3], ARGV[1])
+local due = redis.call('ZSCORE', KEYS[1], ARGV[1])
+if not claim or not due or tonumber(due) <= now then return 0 end
+if string.match(claim, ' (.*)$') ~= ARGV[2] then return 0 end
+"""
+)
+
+# ARGV: id, token.
+ACK: Final = (
+    _OWNED
+    + """
+redis.call('HDEL', KEYS[2], ARGV[1])
+redis.call('HDEL', KEYS[3], ARGV[1])
+return redis.call('ZREM', KEYS[1], ARGV[1])
+"""
+)
+
+# ARGV: id, token, ms until it is due again, whether the claim is kept.
+DUE_AGAIN: Final = (
+    _OWNED
+    + """
+redis.call('ZADD', KEYS[1], now + ARGV[3], ARGV[1])
+if ARGV[4] == '0' then
+    redis.call('HSET', KEYS[3], ARGV[1], string.match(claim, '^%d+') .. ' ')
+    redis.call('XADD', KEYS[4], 'MAXLEN', 1, '*', 'v', '')
+end
+return 1
+"""
+)

@@ -1,0 +1,327 @@
+"""What every store backend must do, as checks that anybody can run on one of their own.
+
+    @pytest.mark.parametrize("check", BACKEND_CONTRACT, ids=lambda check: check.__name__)
+    async def test_backend(check):
+        async with open_store(URL) as first, open_store(URL) as second:
+            await check(first, second)
+
+Both handles must lead to the same data, best as two clients with connections of their own: half of the checks
+are races. Each check uses tenants of its own and leaves its data there. A broken rule is an AssertionError.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing
+from typing import Final
+
+from ..stores.backend import Backend, Operator
+
+Check = Callable[[Backend, Backend], Awaitable[None]]
+
+AWKWARD: Final = ("a", "a.b", "a*", "a>", "a_", "a%", "a/b", "ü@x y", "A", "a b", "a=", "")
+"""Names that are wildcards, separators or patterns somewhere."""
+LARGE_BYTES: Final = 3_000_000
+RACES: Final = 1_000
+SOON_S: Final = 0.3
+LONG_S: Final = 30.0
+
+
+def _tenant() -> str:
+    return f"contract-{uuid.uuid4().hex}"
+
+
+async def records_have_revisions(one: Backend, two: Backend) -> None:
+    """What one client puts the other gets; each change raises the revision; a deleted key is none."""
+    tenant, key = _tenant(), ("runs", "r1")
+    assert await one.get(tenant, key) is None
+    first = await one.put(tenant, key, b"a")
+    second = await two.put(tenant, key, b"b")
+    assert 0 < first < second
+    found = await one.get(tenant, key)
+    assert found is not None
+    assert (found.value, found.revision) == (b"b", second)
+    assert await one.delete(tenant, key)
+    assert not await two.delete(tenant, key)
+    assert await two.get(tenant, key) is None
+
+
+async def any_bytes_are_kept(one: Backend, two: Backend) -> None:
+    """Empty values, all byte values, and values far above any store's message size."""
+    tenant = _tenant()
+    for value in (b"", bytes(range(256)), bytes(range(251)) * (LARGE_BYTES // 251)):
+        await one.put(tenant, ("v",), value)
+        found = await two.get(tenant, ("v",))
+        assert found is not None
+        assert found.value == value
+
+
+async def compare_and_set_compares(one: Backend, two: Backend) -> None:
+    """Revision 0 means that there is none; another than the current one changes nothing."""
+    tenant, key = _tenant(), ("k",)
+    revision = await one.compare_and_set(tenant, key, b"1", revision=0)
+    assert revision
+    assert await two.compare_and_set(tenant, key, b"x", revision=0) is None
+    assert await two.compare_and_set(tenant, key, b"x", revision=revision + 1) is None
+    later = await two.compare_and_set(tenant, key, b"2", revision=revision)
+    assert later is not None
+    assert later > revision
+    assert not await one.delete(tenant, key, revision=revision)
+    assert await one.delete(tenant, key, revision=later)
+    again = await one.compare_and_set(tenant, key, b"3", revision=0)
+    assert again
+
+
+async def compare_and_set_has_one_winner(one: Backend, two: Backend) -> None:
+    """Two clients race for the same revision, a thousand times."""
+    tenant, key = _tenant(), ("race",)
+    revision = await one.put(tenant, key, b"0")
+    for number in range(RACES):
+        value = str(number).encode()
+        results = await asyncio.gather(
+            one.compare_and_set(tenant, key, b"one " + value, revision=revision),
+            two.compare_and_set(tenant, key, b"two " + value, revision=revision),
+        )
+        won = [result for result in results if result is not None]
+        assert len(won) == 1, (number, results)
+        revision = won[0]
+        found = await one.get(tenant, key)
+        assert found is not None
+        winner = b"one " if results[0] is not None else b"two "
+        assert (found.value, found.revision) == (winner + value, revision)
+
+
+async def records_expire(one: Backend, two: Backend) -> None:
+    """On the store's clock: a record with a time to live goes, one that was put again without it stays."""
+    tenant = _tenant()
+    await one.put(tenant, ("gone",), b"x", ttl_s=1.0)
+    await one.put(tenant, ("kept",), b"x", ttl_s=1.0)
+    await one.put(tenant, ("kept",), b"y")
+    assert await two.get(tenant, ("gone",)) is not None
+    await _until(lambda: _is_gone(two, tenant, ("gone",)))
+    assert await two.get(tenant, ("kept",)) is not None
+    assert [key async for key, _ in two.scan(tenant)] == [("kept",)]
+    assert await two.compare_and_set(tenant, ("gone",), b"new", revision=0)
+
+
+async def scans_find_whole_segments(one: Backend, two: Backend) -> None:
+    """A prefix is one of segments, not of characters, and nothing in it is a pattern."""
+    tenant = _tenant()
+    keys = {(name, tail) for name in AWKWARD for tail in ("x", "y.z")} | {("a", "b", "c")}
+    for key in sorted(keys):
+        await one.put(tenant, key, repr(key).encode())
+    found = {key: record.value async for key, record in two.scan(tenant)}
+    assert found == {key: repr(key).encode() for key in keys}
+    for name in AWKWARD:
+        under = {key async for key, _ in two.scan(tenant, (name,))}
+        assert under == {key for key in keys if key[0] == name}, name
+    assert [key async for key, _ in two.scan(tenant, ("nobody",))] == []
+
+
+async def tenants_stay_apart(one: Backend, two: Backend) -> None:
+    """No name of a tenant reaches the data of another, in records, logs or queues."""
+    base = uuid.uuid4().hex
+    tenants = [f"{name}{base}" for name in AWKWARD] + [f"{base}{name}" for name in AWKWARD if name]
+    for tenant in tenants:
+        await one.put(tenant, ("k",), tenant.encode())
+        await one.append(tenant, ("log",), [tenant.encode()])
+        await one.enqueue(tenant, "q", tenant.encode())
+    for tenant in tenants:
+        record = await two.get(tenant, ("k",))
+        assert record is not None
+        assert record.value == tenant.encode()
+        assert [key async for key, _ in two.scan(tenant)] == [("k",)]
+        assert [entry.value for entry in await two.read(tenant, ("log",))] == [tenant.encode()]
+        job = await two.claim(tenant, "q", lease_s=LONG_S)
+        assert job is not None
+        assert job.body == tenant.encode()
+        assert await two.claim(tenant, "q", lease_s=LONG_S) is None
+    two_tenants = Operator(two, tenants[:2])
+    assert [tenant async for tenant, _, _ in two_tenants.scan()] == tenants[:2]
+
+
+async def logs_keep_their_order(one: Backend, two: Backend) -> None:
+    """Entries count from 1 without gaps, whoever appends them, and can be read from anywhere."""
+    tenant, log = _tenant(), ("runs", "r", "log")
+    assert await one.read(tenant, log) == []
+    assert await one.append(tenant, log, [b"1", b"2"]) == 2
+    assert await two.append(tenant, log, []) == 2
+    clients = (one, two)
+    for number in range(20):
+        values = [b"%d-%d" % (number, client) for client in range(2)]
+        await asyncio.gather(
+            *(client.append(tenant, log, [value]) for client, value in zip(clients, values, strict=True))
+        )
+    entries = await two.read(tenant, log)
+    assert [entry.seq for entry in entries] == list(range(1, 43))
+    rounds = [{entries[at].value, entries[at + 1].value} for at in range(2, 42, 2)]
+    assert rounds == [{b"%d-0" % number, b"%d-1" % number} for number in range(20)]
+    assert await one.read(tenant, log, after=40) == entries[40:]
+    assert await one.read(tenant, log, after=1, limit=2) == entries[1:3]
+    assert await one.read(tenant, log, after=99) == []
+
+
+async def appends_can_be_fenced(one: Backend, two: Backend) -> None:
+    """With `after`, one of two writers who believe in the same end is refused, and nothing of his is kept."""
+    tenant, log = _tenant(), ("l",)
+    assert await one.append(tenant, log, [b"a"], after=1) is None
+    assert await one.append(tenant, log, [b"a"], after=0) == 1
+    for number in range(1, 50):
+        results = await asyncio.gather(
+            one.append(tenant, log, [b"one"], after=number), two.append(tenant, log, [b"two"], after=number)
+        )
+        assert sorted(results, key=str) == sorted([number + 1, None], key=str)
+    assert [entry.seq for entry in await one.read(tenant, log)] == list(range(1, 51))
+
+
+async def large_entries_are_kept(one: Backend, two: Backend) -> None:
+    """An entry may be larger than any store's message."""
+    tenant, value = _tenant(), bytes(range(251)) * (LARGE_BYTES // 251)
+    assert await one.append(tenant, ("l",), [b"small", value, b""]) == 3
+    assert [entry.value for entry in await two.read(tenant, ("l",))] == [b"small", value, b""]
+
+
+async def followers_get_everything_once(one: Backend, two: Backend) -> None:
+    """What is there, then what comes, in order; the end of the log ends the follower."""
+    tenant, log = _tenant(), ("l",)
+    await one.append(tenant, log, [b"1", b"2"])
+    got: list[tuple[int, bytes]] = []
+
+    async def follow() -> None:
+        async for entry in two.follow(tenant, log, after=1):
+            got.append((entry.seq, entry.value))
+
+    follower = asyncio.create_task(follow())
+    for number in range(3, 13):
+        await one.append(tenant, log, [str(number).encode()])
+    await _until(lambda: _holds(len(got) == 11))
+    assert got == [(number, str(number).encode()) for number in range(2, 13)]
+    await one.drop(tenant, log)
+    await asyncio.wait_for(follower, LONG_S)
+    assert await one.read(tenant, log) == []
+    assert await one.append(tenant, log, [b"new"]) == 1
+
+
+async def followers_may_come_first(one: Backend, two: Backend) -> None:
+    """A log may be followed before its first entry, and a follower that leaves leaves nothing behind."""
+    tenant, log = _tenant(), ("later",)
+    async with aclosing(two.follow(tenant, log)) as entries:  # type: ignore[type-var]
+        first = asyncio.ensure_future(anext(entries))
+        await asyncio.sleep(0)
+        await one.append(tenant, log, [b"x"])
+        assert (await asyncio.wait_for(first, LONG_S)).value == b"x"
+
+
+async def work_is_claimed_once(one: Backend, two: Backend) -> None:
+    """In the order in which it came, by one client each, and never again once it is acknowledged."""
+    tenant, claimed = _tenant(), list[bytes]()
+    for number in range(40):
+        await one.enqueue(tenant, "q", str(number).encode())
+
+    async def work(client: Backend) -> None:
+        while (job := await client.claim(tenant, "q", lease_s=LONG_S)) is not None:
+            claimed.append(job.body)
+            assert job.deliveries == 1
+            assert await client.ack(tenant, "q", job)
+            assert not await client.ack(tenant, "q", job)
+
+    await asyncio.gather(work(one), work(two))
+    assert sorted(claimed, key=int) == [str(number).encode() for number in range(40)]
+    assert await one.claim(tenant, "other", lease_s=LONG_S) is None
+
+
+async def lost_leases_are_delivered_again(one: Backend, two: Backend) -> None:
+    """On the store's clock; whoever lost the claim can do nothing with it any more."""
+    tenant = _tenant()
+    await one.enqueue(tenant, "q", b"job")
+    lost = await one.claim(tenant, "q", lease_s=SOON_S)
+    assert lost is not None
+    again = await two.claim(tenant, "q", lease_s=LONG_S, wait_s=LONG_S)
+    assert again is not None
+    assert (again.body, again.id, again.deliveries) == (b"job", lost.id, 2)
+    assert not await one.extend(tenant, "q", lost, lease_s=LONG_S)
+    assert not await one.ack(tenant, "q", lost)
+    assert not await one.release(tenant, "q", lost)
+    assert await two.ack(tenant, "q", again)
+
+
+async def leases_can_be_extended(one: Backend, two: Backend) -> None:
+    """As long as its owner extends it, nobody else gets the job."""
+    tenant = _tenant()
+    await one.enqueue(tenant, "q", b"job")
+    job = await one.claim(tenant, "q", lease_s=1.0)
+    assert job is not None
+    waiting = asyncio.create_task(two.claim(tenant, "q", lease_s=LONG_S, wait_s=1.6))
+    while not waiting.done():
+        assert await one.extend(tenant, "q", job, lease_s=1.0)
+        await asyncio.wait({waiting}, timeout=0.25)
+    assert waiting.result() is None
+    assert await one.ack(tenant, "q", job)
+
+
+async def work_can_be_released(one: Backend, two: Backend) -> None:
+    """Given back, it can be claimed at once or after the delay; new work may have one too."""
+    tenant = _tenant()
+    await one.enqueue(tenant, "q", b"job")
+    job = await one.claim(tenant, "q", lease_s=LONG_S)
+    assert job is not None
+    assert await one.release(tenant, "q", job)
+    job = await two.claim(tenant, "q", lease_s=LONG_S, wait_s=LONG_S)
+    assert job is not None
+    assert await two.release(tenant, "q", job, delay_s=SOON_S)
+    assert await one.claim(tenant, "q", lease_s=LONG_S) is None
+    job = await one.claim(tenant, "q", lease_s=LONG_S, wait_s=LONG_S)
+    assert job is not None
+    assert await one.ack(tenant, "q", job)
+    await one.enqueue(tenant, "q", b"later", delay_s=SOON_S)
+    assert await two.claim(tenant, "q", lease_s=LONG_S) is None
+    assert await two.claim(tenant, "q", lease_s=LONG_S, wait_s=LONG_S) is not None
+
+
+async def waiting_workers_are_woken(one: Backend, two: Backend) -> None:
+    """A worker that waits gets work soon after it was added, by whichever client."""
+    tenant = _tenant()
+    waiting = asyncio.create_task(two.claim(tenant, "q", lease_s=LONG_S, wait_s=LONG_S))
+    await asyncio.sleep(0)
+    await one.enqueue(tenant, "q", b"job")
+    job = await asyncio.wait_for(waiting, LONG_S / 2)
+    assert job is not None
+    assert job.body == b"job"
+
+
+BACKEND_CONTRACT: Final[tuple[Check, ...]] = (
+    records_have_revisions,
+    any_bytes_are_kept,
+    compare_and_set_compares,
+    compare_and_set_has_one_winner,
+    records_expire,
+    scans_find_whole_segments,
+    tenants_stay_apart,
+    logs_keep_their_order,
+    appends_can_be_fenced,
+    large_entries_are_kept,
+    followers_get_everything_once,
+    followers_may_come_first,
+    work_is_claimed_once,
+    lost_leases_are_delivered_again,
+    leases_can_be_extended,
+    work_can_be_released,
+    waiting_workers_are_woken,
+)
+
+
+async def _until(holds: Callable[[], Awaitable[bool]]) -> None:
+    """Look again until it holds: the store's clock is not ours to move."""
+    async with asyncio.timeout(LONG_S):
+        while not await holds():
+            await asyncio.sleep(0.02)
+
+
+async def _is_gone(backend: Backend, tenant: str, key: tuple[str, ...]) -> bool:
+    return await backend.get(tenant, key) is None
+
+
+async def _holds(value: bool) -> bool:
+    return value
