@@ -2,57 +2,50 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from seamstream.stores.backend import Backend
-from seamstream.stores.memory_backend import MemoryBackend
-from seamstream.stores.sqlite import SqliteBackend
+from seamstream.errors import ConfigurationError
+from seamstream.stores import Operator, open_store
 from seamstream.testing.backend_contract import BACKEND_CONTRACT, Check
 
 checks = pytest.mark.parametrize("check", BACKEND_CONTRACT, ids=lambda check: check.__name__)
 
 
 @checks
-async def test_memory(check: Check) -> None:
-    backend: Backend = MemoryBackend()
-    await check(backend, backend)
+async def test_memory_keeps_the_contract(check: Check) -> None:
+    async with open_store("memory:") as backend:
+        await check(backend, backend)
 
 
 @checks
-async def test_sqlite(check: Check, tmp_path: Path) -> None:
-    one = await SqliteBackend(tmp_path / "store.db").open()
-    two = await SqliteBackend(tmp_path / "store.db").open()
-    try:
+async def test_stores_keep_the_contract(check: Check, store_url: str) -> None:
+    async with open_store(store_url) as one, open_store(store_url) as two:
         await check(one, two)
-    finally:
-        await one.aclose()
-        await two.aclose()
 
 
-@checks
-async def test_redis(check: Check) -> None:
-    from seamstream.stores.redis import RedisBackend
-    one = await RedisBackend("redis://127.0.0.1:6379/9").open()
-    two = await RedisBackend("redis://127.0.0.1:6379/9").open()
-    try:
-        await check(one, two)
-    finally:
-        await one.aclose()
-        await two.aclose()
+async def test_an_operator_claims_for_the_tenants_it_names(store_url: str) -> None:
+    async with open_store(store_url) as store:
+        await store.enqueue("operated", "q", b"mine")
+        await store.enqueue("another", "q", b"not mine")
+        operator = Operator(store, ["idle", "operated"])
+        claimed = await operator.claim("q", lease_s=30.0)
+        assert claimed is not None
+        assert (claimed[0], claimed[1].body) == ("operated", b"mine")
+        assert await operator.claim("q", lease_s=30.0) is None
 
 
-@checks
-async def test_postgres(check: Check) -> None:
-    from seamstream.stores.postgres import PostgresBackend
-    from seamstream.stores.postgres_migrations import migrate
-    await migrate("postgresql://postgres@127.0.0.1:5432/test", role="seamstream_app")
-    url = "postgresql://seamstream_app@127.0.0.1:5432/test"
-    one = await PostgresBackend(url).open()
-    two = await PostgresBackend(url).open()
-    try:
-        await check(one, two)
-    finally:
-        await one.aclose()
-        await two.aclose()
+@pytest.mark.parametrize(
+    "url",
+    [
+        "mysql://x",
+        "/just/a/path",
+        "sqlite://host/path",
+        "sqlite:///",
+        "sqlite:///x?synchronous=OFF",
+        "nats://h?replicas=x",
+    ],
+)
+async def test_a_url_that_names_no_store_is_refused(url: str) -> None:
+    with pytest.raises(ConfigurationError):
+        async with open_store(url):
+            pass

@@ -41,7 +41,7 @@ class Job:
 
 
 class Backend(Protocol):
-    """Where durable work is kept. Anybody can implement it: `seamstream.testing` has the contract as tests."""
+    """Where durable work is kept. Anybody can implement it: its contract is `seamstream.testing`'s."""
 
     # ---------------------------------------------------------------- records
 

@@ -51,6 +51,10 @@ class MemoryBackend:
         self._added = asyncio.Event()
         self._revision = 0
 
+    async def open(self) -> MemoryBackend:
+        """Nothing has to be done: the twin of what other backends need."""
+        return self
+
     async def get(self, tenant: str, key: Key) -> Record | None:
         stored = self._live((tenant, join(key)))
         return None if stored is None else Record(stored.value, stored.revision)

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
+from ..clock import Clock, SystemClock
 from ..errors import ConfigurationError, StoreError
 from .backend import Job, Key, LogEntry, Record
 from .extras import load_driver
@@ -21,25 +21,23 @@ from .keys import escape, join, split
 from .postgres_bell import Bell
 from .postgres_migrations import SCHEMA
 
-if TYPE_CHECKING:
-    import asyncpg
-
 T = TypeVar("T")
 
 PAGE: Final = 256
-_LIVE: Final = "(expires_at IS NULL OR expires_at > clock_timestamp())"
+_LIVE: Final = "(record.expires_at IS NULL OR record.expires_at > clock_timestamp())"
 _UNTIL: Final = "clock_timestamp() + make_interval(secs => {})"
 
 
 class PostgresBackend:
     """A `Backend` in PostgreSQL (`pip install seamstream[postgres]`). `migrate` must have been run before."""
 
-    def __init__(self, url: str, *, max_connections: int = 10) -> None:
+    def __init__(self, url: str, *, max_connections: int = 10, clock: Clock | None = None) -> None:
+        self._clock = clock or SystemClock()
         self._url = url
         self._driver = load_driver("asyncpg", "postgres")
         self._errors = (self._driver.PostgresError, self._driver.InterfaceError, OSError, TimeoutError)
         self._max_connections = max_connections
-        self._pool: asyncpg.Pool[Any] | None = None
+        self._pool: Any = None
         self._bell = Bell(self._connect, self._errors)
 
     async def open(self) -> PostgresBackend:
@@ -53,26 +51,32 @@ class PostgresBackend:
             )
             await self._check()
         except self._errors as error:
+            await self.aclose()
             raise StoreError(f"PostgreSQL cannot be reached: {error}") from error
+        except ConfigurationError:
+            await self.aclose()
+            raise
         return self
 
     # ---------------------------------------------------------------- records
 
     async def get(self, tenant: str, key: Key) -> Record | None:
         row = await self._row(
-            tenant, f"SELECT value, revision FROM record WHERE tenant = $1 AND key = $2 AND {_LIVE}", join(key)
+            tenant,
+            f"SELECT value, revision FROM record WHERE tenant = $1 AND key = $2 AND {_LIVE}",
+            join(key),
         )
         return None if row is None else Record(row["value"], row["revision"])
 
     async def put(self, tenant: str, key: Key, value: bytes, *, ttl_s: float | None = None) -> int:
-        row = await self._row(tenant, _upsert(ttl_s, ""), join(key), value, ttl_s)
+        row = await self._row(tenant, _upsert(""), join(key), value, ttl_s)
         return int(row["revision"])
 
     async def compare_and_set(
         self, tenant: str, key: Key, value: bytes, *, revision: int, ttl_s: float | None = None
     ) -> int | None:
         if revision == 0:
-            row = await self._row(tenant, _upsert(ttl_s, f"WHERE NOT {_live('record')}"), join(key), value, ttl_s)
+            row = await self._row(tenant, _upsert(f"WHERE NOT {_LIVE}"), join(key), value, ttl_s)
         else:
             row = await self._row(
                 tenant,
@@ -133,8 +137,7 @@ class PostgresBackend:
                 await _add_entries(connection, owner, name, last, values)
             return int(last) + len(values)
 
-        result = await self._in_transaction(tenant, write)
-        return result
+        return await self._in_transaction(tenant, write)
 
     async def read(
         self, tenant: str, log: Key, *, after: int = 0, limit: int | None = None
@@ -178,13 +181,13 @@ class PostgresBackend:
     # ---------------------------------------------------------------- work
 
     async def enqueue(self, tenant: str, queue: str, body: bytes, *, delay_s: float = 0.0) -> str:
-        job_id = uuid.uuid4().hex
+        job_id = self._clock.uuid()
 
         async def write(connection: Any) -> None:
             await connection.execute(
                 "INSERT INTO job (tenant, queue, id, body, due_at)"
                 f" VALUES ($1, $2, $3, $4, {_UNTIL.format('$5::float8')})",
-                *(escape(tenant), queue_name(queue), job_id, body, delay_s),
+                *(escape(tenant), escape(queue), job_id, body, delay_s),
             )
             await _ring(connection, digest(tenant, "queue", queue))
 
@@ -193,12 +196,13 @@ class PostgresBackend:
 
     async def claim(self, tenant: str, queue: str, *, lease_s: float, wait_s: float = 0.0) -> Job | None:
         loop = asyncio.get_running_loop()
-        until = loop.time() + wait_s
+        until, token = loop.time() + wait_s, self._clock.uuid()
         async with self._bell.listening(digest(tenant, "queue", queue), wanted=wait_s > 0) as rung:
             while True:
                 rung.clear()
                 job, next_s = await self._in_transaction(
-                    tenant, lambda connection: _claim(connection, escape(tenant), queue_name(queue), lease_s)
+                    tenant,
+                    lambda connection: _claim(connection, escape(tenant), escape(queue), lease_s, token),
                 )
                 left = until - loop.time()
                 if job is not None or left <= 0:
@@ -216,7 +220,7 @@ class PostgresBackend:
             tenant,
             "DELETE FROM job WHERE tenant = $1 AND queue = $2 AND id = $3 AND token = $4"
             " AND due_at > clock_timestamp() RETURNING id",
-            *(queue_name(queue), job.id, job.token),
+            *(escape(queue), job.id, job.token),
         )
         return row is not None
 
@@ -232,7 +236,9 @@ class PostgresBackend:
 
     async def _check(self) -> None:
         pool = self._opened()
-        role = await pool.fetchrow("SELECT rolname, rolsuper, rolbypassrls FROM pg_roles WHERE rolname = current_user")
+        role = await pool.fetchrow(
+            "SELECT rolname, rolsuper, rolbypassrls FROM pg_roles WHERE rolname = current_user"
+        )
         if role["rolsuper"] or role["rolbypassrls"]:
             raise ConfigurationError(
                 f"the role {role['rolname']!r} bypasses row-level security, which keeps tenants apart;"
@@ -248,7 +254,7 @@ class PostgresBackend:
                 " let their owner run seamstream.stores.postgres_migrations.migrate"
             )
 
-    def _opened(self) -> asyncpg.Pool[Any]:
+    def _opened(self) -> Any:
         if self._pool is None:
             raise StoreError("the store is not open")
         return self._pool
@@ -279,7 +285,7 @@ class PostgresBackend:
                 " token = CASE WHEN $6 THEN token ELSE '' END"
                 " WHERE tenant = $1 AND queue = $2 AND id = $3 AND token = $4 AND due_at > clock_timestamp()"
                 " RETURNING true",
-                *(escape(tenant), queue_name(queue), job.id, job.token, seconds, keep),
+                *(escape(tenant), escape(queue), job.id, job.token, seconds, keep),
             )
             if changed and not keep:
                 await _ring(connection, digest(tenant, "queue", queue))
@@ -293,15 +299,7 @@ def digest(tenant: str, kind: str, name: str) -> str:
     return hashlib.sha256("\0".join((escape(tenant), kind, name)).encode()).hexdigest()
 
 
-def queue_name(queue: str) -> str:
-    return escape(queue)
-
-
-def _live(table: str) -> str:
-    return f"({table}.expires_at IS NULL OR {table}.expires_at > clock_timestamp())"
-
-
-def _upsert(ttl_s: float | None, condition: str) -> str:
+def _upsert(condition: str) -> str:
     until = _UNTIL.format("$4::float8")
     return (
         f"INSERT INTO record (tenant, key, value, expires_at) VALUES ($1, $2, $3, {until})"
@@ -322,10 +320,9 @@ async def _add_entries(connection: Any, tenant: str, log: str, last: int, values
 
 
 async def _claim(
-    connection: Any, tenant: str, queue: str, lease_s: float
+    connection: Any, tenant: str, queue: str, lease_s: float, token: str
 ) -> tuple[Job | None, float | None]:
     """The oldest job that is due, or else in how many seconds there will be one."""
-    token = uuid.uuid4().hex
     row = await connection.fetchrow(
         f"UPDATE job SET due_at = {_UNTIL.format('$3::float8')}, token = $4, deliveries = deliveries + 1"
         " WHERE number = (SELECT number FROM job WHERE tenant = $1 AND queue = $2"

@@ -63,5 +63,7 @@ async def _grant(connection: Any, role: str) -> None:
 
 def _migrations() -> list[tuple[str, str]]:
     folder = resources.files(__package__) / "migrations"
-    files = sorted((file for file in folder.iterdir() if file.name.endswith(".sql")), key=lambda file: file.name)
+    files = sorted(
+        (file for file in folder.iterdir() if file.name.endswith(".sql")), key=lambda file: file.name
+    )
     return [(file.name, file.read_text(encoding="utf-8")) for file in files]

@@ -12,18 +12,15 @@ it; `everysec`: up to one second is lost).
 from __future__ import annotations
 
 import asyncio
-import uuid
 from collections.abc import AsyncIterator, Awaitable, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
+from ..clock import Clock, SystemClock
 from ..errors import StoreError
 from .backend import Job, Key, LogEntry, Record
 from .extras import load_driver
 from .keys import escape, is_under, join, split
 from .redis_scripts import ACK, APPEND, CLAIM, DELETE, DROP, DUE_AGAIN, ENQUEUE, SET
-
-if TYPE_CHECKING:
-    from redis.asyncio import Redis
 
 T = TypeVar("T")
 
@@ -33,14 +30,18 @@ BLOCK_MS: Final = 500
 
 
 class RedisBackend:
-    """A `Backend` in a Redis server of version 7 or newer, with redis-py (`pip install seamstream[redis]`)."""
+    """A `Backend` in a Redis server of version 7 or newer (`pip install seamstream[redis]`)."""
 
-    def __init__(self, url: str, *, prefix: str = "seamstream") -> None:
+    def __init__(self, url: str, *, prefix: str = "seamstream", clock: Clock | None = None) -> None:
         driver = load_driver("redis.asyncio", "redis")
         # A script that changes something must not be sent twice because its answer was lost.
-        self._redis: Redis = driver.Redis.from_url(url, protocol=2, retry=None)
-        self._errors: tuple[type[Exception], ...] = (load_driver("redis.exceptions", "redis").RedisError, OSError)
+        self._redis = driver.Redis.from_url(url, protocol=2, retry=None)
+        self._errors: tuple[type[Exception], ...] = (
+            load_driver("redis.exceptions", "redis").RedisError,
+            OSError,
+        )
         self._prefix = prefix
+        self._clock = clock or SystemClock()
         self._scripts: dict[str, Any] = {}
 
     async def open(self) -> RedisBackend:
@@ -88,7 +89,11 @@ class RedisBackend:
     async def append(
         self, tenant: str, log: Key, values: Sequence[bytes], *, after: int | None = None
     ) -> int | None:
-        keys = [self._name(tenant, "l", join(log)), self._name(tenant, "i", join(log)), self._name(tenant, "rev")]
+        keys = [
+            self._name(tenant, "l", join(log)),
+            self._name(tenant, "i", join(log)),
+            self._name(tenant, "rev"),
+        ]
         result = await self._call(APPEND, keys, [-1 if after is None else after, *values])
         return None if result is None else int(result)
 
@@ -100,9 +105,10 @@ class RedisBackend:
         return [_entry(row) for row in found]
 
     async def follow(self, tenant: str, log: Key, *, after: int = 0) -> AsyncIterator[LogEntry]:
-        name, known = self._name(tenant, "l", join(log)), None
+        name, mark = self._names_of(tenant, log)
+        known = None
         while True:
-            incarnation = await self._ask(self._redis.get(self._name(tenant, "i", join(log))))
+            incarnation = await self._ask(self._redis.get(mark))
             if known is not None and incarnation != known:
                 return
             known = incarnation
@@ -113,18 +119,18 @@ class RedisBackend:
                 yield entry
 
     async def drop(self, tenant: str, log: Key) -> None:
-        await self._call(DROP, [self._name(tenant, "l", join(log)), self._name(tenant, "i", join(log))], [])
+        await self._call(DROP, self._names_of(tenant, log), [])
 
     # ---------------------------------------------------------------- work
 
     async def enqueue(self, tenant: str, queue: str, body: bytes, *, delay_s: float = 0.0) -> str:
-        job_id = uuid.uuid4().hex
+        job_id = self._clock.uuid()
         await self._call(ENQUEUE, self._queue(tenant, queue), [job_id, body, _ms(delay_s)])
         return job_id
 
     async def claim(self, tenant: str, queue: str, *, lease_s: float, wait_s: float = 0.0) -> Job | None:
         keys, loop = self._queue(tenant, queue), asyncio.get_running_loop()
-        until, token = loop.time() + wait_s, uuid.uuid4().hex
+        until, token = loop.time() + wait_s, self._clock.uuid()
         while True:
             found, next_ms, bell = await self._call(CLAIM, keys, [_ms(lease_s), token])
             if found is not None:
@@ -152,6 +158,10 @@ class RedisBackend:
 
     def _name(self, tenant: str, *parts: str) -> str:
         return ":".join((self._prefix, "{" + escape(tenant) + "}", *parts))
+
+    def _names_of(self, tenant: str, log: Key) -> list[str]:
+        """A log's stream, and the mark of its incarnation."""
+        return [self._name(tenant, kind, join(log)) for kind in ("l", "i")]
 
     def _queue(self, tenant: str, queue: str) -> list[str]:
         """Due times, bodies, claims, and the bell that wakes waiting workers."""

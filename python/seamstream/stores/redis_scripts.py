@@ -6,7 +6,8 @@ from typing import Final
 
 _NOW: Final = "local t = redis.call('TIME') local now = t[1] * 1000 + math.floor(t[2] / 1000)\n"
 
-# KEYS: record, index of keys, revision counter. ARGV: revision (-1: any), time to live in ms (-1: none), key, value.
+# KEYS: record, index of keys, revision counter.
+# ARGV: revision (-1: any), time to live in ms (-1: none), key, value.
 SET: Final = """
 local found = redis.call('HGET', KEYS[1], 'r') or '0'
 if ARGV[1] ~= '-1' and ARGV[1] ~= found then return false end

@@ -11,6 +11,7 @@ import asyncio
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
@@ -155,15 +156,13 @@ class SqliteBackend:
     async def read(
         self, tenant: str, log: Key, *, after: int = 0, limit: int | None = None
     ) -> list[LogEntry]:
-        return (await self._run(lambda connection: _entries(connection, tenant, join(log), after, limit)))[1]
+        return (await self._run(partial(_entries, tenant, join(log), after, limit)))[1]
 
     async def follow(self, tenant: str, log: Key, *, after: int = 0) -> AsyncIterator[LogEntry]:
         known: int | None = None
         while True:
             self._written.clear()
-            incarnation, entries = await self._run(
-                lambda connection: _entries(connection, tenant, join(log), after, PAGE)
-            )
+            incarnation, entries = await self._run(partial(_entries, tenant, join(log), after, PAGE))
             if known is not None and incarnation != known:
                 return
             known = incarnation
@@ -298,9 +297,7 @@ class SqliteBackend:
 
     def _claim(self, connection: sqlite3.Connection, tenant: str, queue: str, lease_s: float) -> Job | None:
         now = self._clock.wall()
-        row = connection.execute(
-            _CLAIM, (now + lease_s, self._clock.uuid(), tenant, queue, now)
-        ).fetchone()
+        row = connection.execute(_CLAIM, (now + lease_s, self._clock.uuid(), tenant, queue, now)).fetchone()
         return Job(*row) if row else None
 
     async def _change_claim(
@@ -327,7 +324,7 @@ class SqliteBackend:
 
 
 def _entries(
-    connection: sqlite3.Connection, tenant: str, log: str, after: int, limit: int | None
+    tenant: str, log: str, after: int, limit: int | None, connection: sqlite3.Connection
 ) -> tuple[int | None, list[LogEntry]]:
     """The incarnation of a log, None if there is none, and some of its entries."""
     row = connection.execute(

@@ -12,11 +12,11 @@ are races. Each check uses tenants of its own and leaves its data there. A broke
 from __future__ import annotations
 
 import asyncio
-import uuid
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from typing import Final
 
+from ..clock import SystemClock
 from ..stores.backend import Backend, Operator
 
 Check = Callable[[Backend, Backend], Awaitable[None]]
@@ -30,7 +30,7 @@ LONG_S: Final = 30.0
 
 
 def _tenant() -> str:
-    return f"contract-{uuid.uuid4().hex}"
+    return f"contract-{SystemClock().uuid()}"
 
 
 async def records_have_revisions(one: Backend, two: Backend) -> None:
@@ -122,7 +122,7 @@ async def scans_find_whole_segments(one: Backend, two: Backend) -> None:
 
 async def tenants_stay_apart(one: Backend, two: Backend) -> None:
     """No name of a tenant reaches the data of another, in records, logs or queues."""
-    base = uuid.uuid4().hex
+    base = SystemClock().uuid()
     tenants = [f"{name}{base}" for name in AWKWARD] + [f"{base}{name}" for name in AWKWARD if name]
     for tenant in tenants:
         await one.put(tenant, ("k",), tenant.encode())
@@ -191,7 +191,7 @@ async def followers_get_everything_once(one: Backend, two: Backend) -> None:
 
     async def follow() -> None:
         async for entry in two.follow(tenant, log, after=1):
-            got.append((entry.seq, entry.value))
+            got.append((entry.seq, entry.value))  # noqa: PERF401 - it is read while it grows
 
     follower = asyncio.create_task(follow())
     for number in range(3, 13):
@@ -315,7 +315,7 @@ BACKEND_CONTRACT: Final[tuple[Check, ...]] = (
 async def _until(holds: Callable[[], Awaitable[bool]]) -> None:
     """Look again until it holds: the store's clock is not ours to move."""
     async with asyncio.timeout(LONG_S):
-        while not await holds():
+        while not await holds():  # noqa: ASYNC110
             await asyncio.sleep(0.02)
 
 

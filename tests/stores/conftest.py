@@ -1,0 +1,46 @@
+"""The five backends, on servers that are started once per test process."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from seamstream.stores.postgres_migrations import migrate
+from tests.stores.servers import NatsServer, PostgresServer, RedisServer, Server
+
+
+@pytest.fixture(scope="session")
+def redis_server() -> Iterator[RedisServer]:
+    yield from _running(RedisServer())
+
+
+@pytest.fixture(scope="session")
+def nats_server() -> Iterator[NatsServer]:
+    yield from _running(NatsServer())
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    for server in _running(PostgresServer()):
+        asyncio.run(migrate(server.owner_url, role="seamstream_app"))
+        yield server
+
+
+@pytest.fixture(params=["sqlite", "redis", "nats", "postgresql"])
+def store_url(request: pytest.FixtureRequest, tmp_path: object) -> str:
+    """The address of each kind of store that two processes can share."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/store.db"
+    name = {"postgresql": "postgres"}.get(request.param, request.param)
+    return str(request.getfixturevalue(f"{name}_server").url)
+
+
+def _running(server: Server) -> Iterator[Any]:
+    try:
+        server.start()
+        yield server
+    finally:
+        server.close()
