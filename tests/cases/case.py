@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from seamstream._core import Splice
+
 CASES_FILE = Path(__file__).parent.parent / "data" / "cases.json"
 
 
@@ -40,7 +42,18 @@ class Case:
 
 
 def load() -> list[Case]:
-    return [_case(entry) for entry in json.loads(CASES_FILE.read_text(encoding="utf-8"))["cases"]]
+    """The cases of all protocols that are spoken."""
+    entries = json.loads(CASES_FILE.read_text(encoding="utf-8"))["cases"]
+    return [_case(entry) for entry in entries if is_spoken(entry["dialect"])]
+
+
+def is_spoken(dialect: Any) -> bool:
+    """Does the core know this protocol?"""
+    try:
+        Splice(dialect)
+    except ValueError:
+        return False
+    return True
 
 
 def _case(entry: dict[str, Any]) -> Case:

@@ -49,7 +49,7 @@ async def _typed(url: str, policy: RecoveryPolicy) -> list[Any]:
     [(HTML, "text/html; charset=utf-8", "Sign in"), (DOCUMENT, "application/json", '"name":"dig"')],
     ids=["B19 a login page", "B20 one JSON document"],
 )
-async def test_an_answer_that_is_no_stream_is_an_error_of_its_own(
+async def test_b19_b20_an_answer_that_is_no_stream_is_an_error_of_its_own(
     body: bytes, content_type: str, excerpt: str
 ) -> None:
     """No truncation, no retry: status, content type and the beginning of the body are told."""
@@ -62,7 +62,7 @@ async def test_an_answer_that_is_no_stream_is_an_error_of_its_own(
 
 
 @pytest.mark.parametrize("body", [HTML, DOCUMENT], ids=["B19", "B20"])
-async def test_the_middleware_passes_such_an_answer_on_as_it_is(body: bytes) -> None:
+async def test_b19_b20_the_middleware_passes_such_an_answer_on_as_it_is(body: bytes) -> None:
     middleware = RecoveryMiddleware(profiles=ProfileBook())
     async with (
         _server(_answered(body, "application/json")) as (server, url),

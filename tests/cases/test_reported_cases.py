@@ -107,26 +107,3 @@ def test_the_framing_dispatches_the_same_events_at_every_split(case: Case) -> No
         decoder = SseDecoder()
         found = [event for read in reads for event in decoder.feed(read)]
         assert [(event.event, event.data, event.id) for event in found] == expected
-
-
-def test_every_entry_of_the_layers_that_are_ours_is_here() -> None:
-    framing = {"B01", "B03", "B05", "B06", "B07", "B10", "B11", "B13"}
-    event = {"B08", "B09", "B21", "B22", "B24", "B27", "B44"}
-    accumulate = {"B12", "B28", "B29", "B32", "B33", "B35", "B36", "B37", "B38", "B40", "B42", "B43", "B45"}
-    accumulate |= {
-        "B46",
-        "B47",
-        "B49",
-        "B51",
-        "B52",
-        "B53",
-        "B54",
-        "B55",
-        "B57",
-        "B58",
-        "B59",
-        "B60",
-        "B62",
-        "B71",
-    }
-    assert {case.id for case in CASES} == framing | event | accumulate

@@ -30,12 +30,12 @@ def fastest_windows_s() -> tuple[float, float]:
     return min(whole_windows_s[:fifth]), min(whole_windows_s[-fifth:])
 
 
-def test_a_late_delta_costs_what_an_early_one_costs(fastest_windows_s: tuple[float, float]) -> None:
+def test_b70_a_late_delta_costs_what_an_early_one_costs(fastest_windows_s: tuple[float, float]) -> None:
     early_s, late_s = fastest_windows_s
     assert late_s < 2 * early_s
 
 
-def test_the_display_form_is_there_at_any_delta_without_a_second_read() -> None:
+def test_b70_the_display_form_is_there_at_any_delta_without_a_second_read() -> None:
     scanner = JsonScanner()
     scanner.push(b'{"content":"' + b"x" * DELTAS)
     assert scanner.suffix() == '"}'
