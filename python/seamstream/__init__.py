@@ -11,7 +11,8 @@ from .errors import (
     StreamCutError,
 )
 from .middleware import RecoveryMiddleware
-from .recovery.continuation.profiles import Profile, ProfileBook
+from .recovery.continuation.profile import Profile
+from .recovery.continuation.profiles import ProfileBook
 from .recovery.policy import BackoffPolicy, RecoveryPolicy
 from .stores.checkpoints import StreamCheckpoint, StreamCheckpointStore
 from .stores.memory import InMemoryStreamCheckpointStore

@@ -17,7 +17,8 @@ from .effects import Effect, Fail, Open, Read, Relay
 from .httpx_reader import ObservedStream, RecoveredStream, SyncObservedStream, SyncRecoveredStream
 from .observe.hooks import Sink
 from .recognise import dialect_of
-from .recovery.continuation.profiles import Profile, ProfileBook
+from .recovery.continuation.profile import Profile
+from .recovery.continuation.profiles import ProfileBook
 from .recovery.policy import RecoveryPolicy
 from .runner import AsyncRunner
 from .saver import CheckpointSaver

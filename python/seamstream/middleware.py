@@ -18,7 +18,8 @@ from .observe.hooks import Sink
 from .observe_tap import ObservingTap
 from .recognise import dialect_of
 from .recovery.continuation.dialects import form_of
-from .recovery.continuation.profiles import Profile, ProfileBook
+from .recovery.continuation.profile import Profile
+from .recovery.continuation.profiles import ProfileBook
 from .recovery.policy import RecoveryPolicy
 from .runner import AsyncRunner
 from .saver import CheckpointSaver

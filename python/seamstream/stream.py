@@ -25,7 +25,8 @@ from .observe.hooks import Sink, Sinks
 from .recognise import choices_asked, dialect_of, idempotency_of
 from .recovery.continuation.dialects import form_of
 from .recovery.continuation.facts import Dialect
-from .recovery.continuation.profiles import Profile, ProfileBook
+from .recovery.continuation.profile import Profile
+from .recovery.continuation.profiles import ProfileBook
 from .recovery.digests import digest
 from .recovery.policy import RecoveryPolicy
 from .runner import AsyncRunner

@@ -17,7 +17,8 @@ from .errors import FrameTooLarge, StreamCutError
 from .observe.hooks import Notice, Sink, Sinks
 from .recognise import asks_for_stream, choices_asked, idempotency_of
 from .recovery.continuation.facts import Dialect
-from .recovery.continuation.profiles import Profile, ProfileBook
+from .recovery.continuation.profile import Profile
+from .recovery.continuation.profiles import ProfileBook
 from .recovery.policy import Mode, RecoveryPolicy
 
 RUN_ID_HEADER: Final = "x-seamstream-run-id"

@@ -9,7 +9,8 @@ from .clock import BlockingClock
 from .errors import ConfigurationError
 from .httpx import RecoveryTransport, SyncRecoveryTransport
 from .observe.hooks import Sink
-from .recovery.continuation.profiles import Profile, ProfileBook
+from .recovery.continuation.profile import Profile
+from .recovery.continuation.profiles import ProfileBook
 from .recovery.policy import RecoveryPolicy
 from .stores.checkpoints import StreamCheckpointStore
 from .transports.httpx_module import module_of

@@ -10,7 +10,8 @@ from typing import Any, Literal
 from seamstream.driver import Driver, RunSpec, Services
 from seamstream.effects import TIMED_OUT, Broke, Open, Opened, Result
 from seamstream.recovery.causes import BodyEnd
-from seamstream.recovery.continuation.profiles import Profile, ProfileBook
+from seamstream.recovery.continuation.profile import Profile
+from seamstream.recovery.continuation.profiles import ProfileBook
 from seamstream.recovery.policy import RecoveryPolicy
 from seamstream.recovery.retry_budget import RetryBudget
 from seamstream.runner import SyncRun, run_sync

@@ -34,6 +34,7 @@ def attempt(run: Parts, request: Request) -> Generator[Effect, Result, Setback |
         failure = network_failure(str(opened.error), retryable=opened.retryable)
         return Setback(None, failure, opened.error, disconnected=opened.disconnected)
     run.history.answered(opened.status, opened.headers)
+    run.profiles.learn_server(host=run.spec.host, dialect=run.spec.dialect, headers=opened.headers)
     if opened.unreadable is not None and run.spec.reader == "bytes" and not run.history.streamed:
         yield from pass_unread(run, opened.unreadable)
         return None

@@ -10,8 +10,9 @@ from ..errors import NOT_CONTINUABLE, PERMANENT_ERROR, RECOVERY_OFF, SEAM_REFUSE
 from ..recovery.backoff import decide_wait
 from ..recovery.budget import RunBudget
 from ..recovery.classify import FailureClass
-from ..recovery.continuation.build import Continuation, Strategy, build_continuation, fitting_strategies
-from ..recovery.continuation.facts import RequestFacts
+from ..recovery.continuation.build import Continuation, build_continuation, fitting_strategies
+from ..recovery.continuation.facts import RequestFacts, Strategy
+from ..recovery.continuation.profile import Profile
 from ..recovery.continuation.request import read_request
 from ..recovery.continuation.route import Route
 from ..recovery.digests import content_digest, digest
@@ -212,11 +213,18 @@ class Decider:
             return Request(number, fallback.plan)
         base = self._spec.body or b""
         continuation = build_continuation(
-            strategies[0], base, self.facts, snapshot, self._spec.policy, produced_tokens=produced_tokens
+            *(strategies[0], base, self.facts, snapshot, self._spec.policy),
+            profile=self._profile(),
+            produced_tokens=produced_tokens,
         )
         if continuation.length_exhausted:
             return Whole(None)
         return Request(number, decision.plan, continuation)
+
+    def _profile(self) -> Profile:
+        return self._services.profiles.profile(
+            host=self._spec.host, dialect=self._spec.dialect, model=self.facts.model
+        )
 
     def _strategies(self, decision: Decision) -> tuple[Strategy, ...]:
         accepted = self._services.profiles.strategies(

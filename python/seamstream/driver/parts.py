@@ -24,6 +24,7 @@ class Parts:
     def __init__(self, spec: RunSpec, services: Services) -> None:
         self.spec = spec
         self.clock = services.clock
+        self.profiles = services.profiles
         self.unsigned = services.unsigned
         policy, typed = spec.policy, spec.reader == "typed"
         profile = services.profiles.profile(host=spec.host, dialect=spec.dialect, model="")

@@ -170,6 +170,6 @@ OVERFLOW_WORDING: Final = re.compile(
 )
 PREFILL_WORDING: Final = re.compile(
     r"pre-?fill|must end with a user message|(?:ending|ends?) with an? (?:assistant|model)"
-    r"|(?:trailing|final) assistant",
+    r"|(?:trailing|final) assistant|continue_final_message|add_generation_prompt|['\"`]prefix['\"`]",
     re.IGNORECASE,
 )

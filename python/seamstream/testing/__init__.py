@@ -1,5 +1,6 @@
 """Public test tools: a model with a script, a server that really breaks, a clock that tests move."""
 
+from ..recovery.continuation.facts import Dialect
 from .answer import Answer, Reasoning, Refusal, ServerTool, Text, Tool, signature_of, tokens
 from .clock import FakeClock
 from .equality import Call, ReadTurn, differences, read_turn, salvaged
@@ -9,7 +10,7 @@ from .faults import Ending, Fault, Framing
 from .model import DeterministicModel, Reply
 from .personas import Persona
 from .render import render
-from .render_options import Dialect, RenderOptions
+from .render_options import RenderOptions
 from .retry_headers import retry_headers
 from .sender import Delivery
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from ..recovery.continuation.facts import Dialect
 from .answer import Answer, signature_of
-from .render_options import Dialect
 
 _JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 
@@ -30,7 +31,14 @@ class Asked:
     quote: str = ""
 
 
-def read_request(dialect: Dialect, body: dict[str, Any], answer: Answer, *, accepts_prefill: bool) -> Asked:
+def read_request(
+    dialect: Dialect,
+    body: dict[str, Any],
+    answer: Answer,
+    *,
+    accepts_prefill: bool,
+    accepted_flags: Collection[str] = (),
+) -> Asked:
     """Decide what `body` asks for, or raise `RejectedError` with a text such as the vendor's."""
     messages = _messages(dialect, body)
     if not messages:
@@ -38,7 +46,9 @@ def read_request(dialect: Dialect, body: dict[str, Any], answer: Answer, *, acce
     if dialect == "anthropic":
         _check_anthropic_history(messages)
     if messages[-1].get("role") == "assistant" and dialect != "openai-responses":
-        return _read_prefill(dialect, body, answer, accepts_prefill=accepts_prefill)
+        return _read_prefill(
+            dialect, body, answer, accepts_prefill=accepts_prefill, accepted_flags=accepted_flags
+        )
     if len(messages) > 1 and messages[-2].get("role") == "assistant" and not _calls(messages[-2]):
         return _read_prompt(messages, answer)
     return Asked("base")
@@ -60,10 +70,21 @@ def spoken(message: dict[str, Any]) -> str:
     return content + (message.get("refusal") or "")
 
 
-def _read_prefill(dialect: Dialect, body: dict[str, Any], answer: Answer, *, accepts_prefill: bool) -> Asked:
+def _read_prefill(
+    dialect: Dialect,
+    body: dict[str, Any],
+    answer: Answer,
+    *,
+    accepts_prefill: bool,
+    accepted_flags: Collection[str],
+) -> Asked:
     message = body["messages"][-1]
-    if dialect == "openai-chat" and not accepts_prefill:
-        return Asked("base")
+    if dialect == "openai-chat":
+        flags = _flags(body, message)
+        if refused := flags - set(accepted_flags):
+            raise RejectedError(f"Unrecognized request argument supplied: '{min(refused)}'")
+        if not flags and not accepts_prefill:
+            return Asked("base")
     if dialect == "anthropic":
         _check_anthropic_prefill(body, message, accepts_prefill=accepts_prefill)
     if _calls(message):
@@ -71,6 +92,16 @@ def _read_prefill(dialect: Dialect, body: dict[str, Any], answer: Answer, *, acc
     prefix = spoken(message)
     _check_prefix(prefix, answer)
     return Asked("prefill", len(prefix))
+
+
+def _flags(body: dict[str, Any], message: dict[str, Any]) -> set[str]:
+    """By what fields a chat request says that its last turn is only the beginning."""
+    flags = {"prefix"} if message.get("prefix") else set()
+    if body.get("continue_final_message"):
+        flags.add("continue_final_message")
+        if body.get("add_generation_prompt", True):
+            raise RejectedError("add_generation_prompt and continue_final_message are mutually exclusive")
+    return flags
 
 
 def _read_prompt(messages: list[dict[str, Any]], answer: Answer) -> Asked:

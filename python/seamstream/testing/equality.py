@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from .render_options import Dialect
+from ..recovery.continuation.facts import Dialect
 
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _CHAT_STOP = {

@@ -6,8 +6,8 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..recovery.continuation.facts import Dialect
 from .faults import Fault
-from .render_options import Dialect
 
 
 @dataclass(slots=True, eq=False)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+from ..recovery.continuation.facts import Dialect
 from .exchange import Exchange
 from .faults import Fault
 from .model import Reply
-from .render_options import Dialect
 from .vendor_errors import error_body
 
 _JSON = {"content-type": "application/json"}

@@ -11,11 +11,12 @@ from typing import Any, Literal
 from aiohttp import web
 
 from ..clock import Clock, SystemClock
+from ..recovery.continuation.dialects import recognised
+from ..recovery.continuation.facts import Dialect
 from .exchange import Exchange
 from .fault_replies import Responder, reply_under
 from .faults import Fault, Framing
 from .local_server import LocalServer
-from .render_options import Dialect
 from .sender import Delivery, Sender
 from .wire import Wire, WrittenResponse
 
@@ -103,7 +104,7 @@ class FaultServer:
         body = json.loads(raw_body) if raw_body and headers.get("content-type", "").endswith("json") else None
         number = len(self.requests) + 1
         exchange = Exchange(
-            number, connection, request.path, headers, raw_body, body, _DIALECTS.get(request.path)
+            number, connection, request.path, headers, raw_body, body, _dialect_of(request.path)
         )
         exchange.arrived_s = self._clock.monotonic()
         self.requests.append(exchange)
@@ -135,3 +136,9 @@ class FaultServer:
         if self._answered <= len(self._script):
             return self._script[self._answered - 1]
         return Fault.none()
+
+
+def _dialect_of(path: str) -> Dialect | None:
+    """Gateways put prefixes of their own before a provider's path."""
+    form = recognised(path)
+    return form.name if form is not None else None

@@ -10,11 +10,12 @@ import hashlib
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ..recovery.continuation.facts import Dialect
 from .answer import Answer, Part, Reasoning, Text
 from .asked import Asked, RejectedError, read_request
 from .personas import Persona, continue_as
 from .render import render, render_whole
-from .render_options import Dialect, RenderOptions, compact
+from .render_options import RenderOptions, compact
 from .vendor_errors import error_body
 
 
@@ -40,6 +41,10 @@ class DeterministicModel:
     persona: Persona = "plain"
     accepts_prefill: bool = True
     """False: newer Anthropic models (400), OpenAI's chat (begins a new answer)."""
+    accepted_flags: tuple[str, ...] = ()
+    """`prefix`, `continue_final_message`: fields of a chat request by which its last turn is gone on with."""
+    echoes_prefix: bool = False
+    """Begins with the last turn when it goes on in it, as Mistral did."""
     leading_blanks: str | None = None
     """Replaces the blanks that a continuation begins with."""
     rethinks: Reasoning | None = None
@@ -50,7 +55,11 @@ class DeterministicModel:
         """Answer one request body."""
         try:
             limit = _token_limit(dialect, body)
-            asked = read_request(dialect, body, self.answer, accepts_prefill=self.accepts_prefill)
+            asked = read_request(
+                *(dialect, body, self.answer),
+                accepts_prefill=self.accepts_prefill,
+                accepted_flags=self.accepted_flags,
+            )
         except RejectedError as error:
             body_400 = error_body(dialect, 400, str(error))
             return Reply(400, {"content-type": "application/json"}, body=body_400)
@@ -64,6 +73,8 @@ class DeterministicModel:
 
     def _say(self, asked: Asked) -> Answer:
         if asked.kind == "base":
+            return self.answer
+        if self.echoes_prefix and asked.kind == "prefill":
             return self.answer
         said = continue_as(self.persona, self.answer, asked)
         if self.leading_blanks is not None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..recovery.continuation.facts import Dialect
 from .answer import Answer
 from .render_anthropic import anthropic_body, render_anthropic
 from .render_chat import chat_body, render_chat
-from .render_options import Dialect, RenderOptions
+from .render_options import RenderOptions
 from .render_responses import render_responses, responses_body
 
 _WRITERS = {

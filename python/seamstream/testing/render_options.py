@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from .answer import Answer
-
-Dialect = Literal["openai-chat", "openai-responses", "anthropic"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .render_options import Dialect, RenderOptions, compact, sse
+from ..recovery.continuation.facts import Dialect
+from .render_options import RenderOptions, compact, sse
 
 DONE = b"data: [DONE]\n\n"
 

@@ -8,33 +8,37 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import orjson
 
 from ...types import Snapshot
 from ..policy import RecoveryPolicy
-from . import prefill, prompt
+from . import continue_final_message, prefill, prefix_flag, prompt
+from .asking import Asking
 from .dialects import form_of
-from .facts import RequestFacts
+from .facts import RequestFacts, Strategy
+from .profile import Profile
 from .route import Route
-
-Strategy = Literal["resume", "prefill", "prefix-flag", "continue-final-message", "prompt"]
 
 
 class _Way(NamedTuple):
     """One strategy that writes a new request. `exact`: its reply goes on where the prefix ends."""
 
     fits: Callable[[RequestFacts], bool]
-    put: Callable[[dict[str, Any], RequestFacts, Snapshot, str, str], str]
+    put: Callable[[Asking], str]
     exact: bool
+    route: Callable[[Asking], Route | None] = lambda _asking: None
 
 
 _WAYS: Final[dict[str, _Way]] = {
     "prefill": _Way(prefill.fits, prefill.put, exact=True),
+    "prefix-flag": _Way(prefix_flag.fits, prefix_flag.put, exact=True, route=prefix_flag.route),
+    "continue-final-message": _Way(continue_final_message.fits, continue_final_message.put, exact=True),
     "prompt": _Way(prompt.fits, prompt.put, exact=False),
 }
 _BYTES_PER_TOKEN: Final = 4
+_UNKNOWN: Final = Profile(("prompt",))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +80,12 @@ def build_continuation(
     snapshot: Snapshot,
     policy: RecoveryPolicy,
     *,
+    profile: Profile = _UNKNOWN,
     produced_tokens: int | None = None,
 ) -> Continuation:
-    """Ask for the rest of the answer. `produced_tokens` is a lower bound of what the turn's text took, if
-    known better than from the snapshot (a driver knows which attempts a restart threw away).
+    """Ask for the rest of the answer. `profile` is the provider's. `produced_tokens` is a lower bound of what
+    the turn's text took, if known better than from the snapshot (a driver knows which attempts a restart
+    threw away).
     """
     document: dict[str, Any] = orjson.loads(base_body)
     whole = spoken_text(snapshot)
@@ -91,9 +97,13 @@ def build_continuation(
             strategy, b"", exact=False, stripped=stripped, stop=facts.stop_sequences, length_exhausted=True
         )
     way = _WAYS[strategy]
-    quote = way.put(document, facts, snapshot, text, policy.continuation_prompt)
+    asking = Asking(document, facts, snapshot, text, policy.continuation_prompt, profile)
+    quote = way.put(asking)
     form_of(facts.dialect).lower_limits(document, facts, max(produced - _echo_tokens(quote), 0))
-    return Continuation(strategy, orjson.dumps(document), way.exact, quote, stripped, facts.stop_sequences)
+    return Continuation(
+        *(strategy, orjson.dumps(document), way.exact, quote, stripped, facts.stop_sequences),
+        route=way.route(asking),
+    )
 
 
 def spoken_text(snapshot: Snapshot) -> str:

@@ -16,6 +16,9 @@ Dialect = Literal[
     "cohere",
 ]
 
+Strategy = Literal["resume", "prefill", "prefix-flag", "continue-final-message", "prompt"]
+"""A way of asking for the rest."""
+
 
 @dataclass(frozen=True, slots=True)
 class RequestFacts:

@@ -5,9 +5,7 @@ Nothing is echoed, so the parts join as they are. Where a request forbids it, it
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...types import Snapshot
+from .asking import Asking
 from .dialects import form_of
 from .facts import RequestFacts
 
@@ -16,8 +14,9 @@ def fits(facts: RequestFacts) -> bool:
     return form_of(facts.dialect).prefills(facts)
 
 
-def put(document: dict[str, Any], facts: RequestFacts, snapshot: Snapshot, text: str, prompt: str) -> str:
-    """Change the next request; `text` has no trailing blanks. No quote is asked for."""
-    form = form_of(facts.dialect)
-    form.put(document, form.with_answer(form.messages(document), text, snapshot.signed_thinking))
+def put(asking: Asking) -> str:
+    """Change the next request. No quote is asked for."""
+    form = form_of(asking.facts.dialect)
+    turns = form.with_answer(form.messages(asking.document), asking.text, asking.snapshot.signed_thinking)
+    form.put(asking.document, turns)
     return ""

@@ -7,12 +7,12 @@ where the reply fits. Tools and the system prompt stay as they are, and nothing 
 from __future__ import annotations
 
 import unicodedata
-from typing import Any, Final
+from typing import Final
 
 import orjson
 
-from ...types import Snapshot
 from ..policy import QUOTE_PLACEHOLDER
+from .asking import Asking
 from .dialects import form_of
 from .facts import RequestFacts
 
@@ -27,14 +27,12 @@ def fits(_facts: RequestFacts) -> bool:
     return True
 
 
-def put(document: dict[str, Any], facts: RequestFacts, snapshot: Snapshot, text: str, prompt: str) -> str:
-    """Change the next request and return the quote that its answer is to begin with. `text` has no trailing
-    blanks, `prompt` has a place for the quote.
-    """
-    quote, form = quote_of(text), form_of(facts.dialect)
-    asked = prompt.replace(QUOTE_PLACEHOLDER, orjson.dumps(quote).decode())
-    turns = form.with_answer(form.messages(document), text, snapshot.signed_thinking)
-    form.put(document, form.with_question(turns, asked))
+def put(asking: Asking) -> str:
+    """Change the next request, and return the quote that its answer is to begin with."""
+    quote, form = quote_of(asking.text), form_of(asking.facts.dialect)
+    asked = asking.prompt.replace(QUOTE_PLACEHOLDER, orjson.dumps(quote).decode())
+    turns = form.with_answer(form.messages(asking.document), asking.text, asking.snapshot.signed_thinking)
+    form.put(asking.document, form.with_question(turns, asked))
     return quote
 
 
