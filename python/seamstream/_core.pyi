@@ -108,7 +108,8 @@ class Splice:
         8: the answer is proven complete and its end has left (`done`); 16: degraded;
         32: the seam was refused (see `seam_refusal`); 64: the phase is "quiet" or "start"."""
     @property
-    def waiting(self) -> Literal["preamble", "seam", "tool", "end"] | None: ...
+    def waiting(self) -> Literal["preamble", "seam", "tool", "end", "content"] | None:
+        """Why something is held; "content": a call that waited long enough leaves with what comes next."""
     @property
     def phase(self) -> Literal["start", "text", "quiet"]:
         """start: no content yet in this attempt; quiet: reasoning, a call or a server-side item is open."""

@@ -74,6 +74,14 @@ def test_what_is_held_is_held_no_longer_than_this(hold: Any, limit_s: float) -> 
     assert clock.due(100.0 + limit_s, "quiet") is None
 
 
+def test_what_waits_for_content_is_due_at_no_time_but_the_reader_is_kept_alive() -> None:
+    clock = timers()
+    clock.holding("tool", 100.0, something_left=False)
+    clock.expired("content", 102.0)
+    assert clock.due(109.0, "quiet") is None
+    assert clock.due(110.0, "quiet") is Due.KEEPALIVE
+
+
 def test_a_hold_counts_from_its_beginning_or_from_what_left_last() -> None:
     clock = timers()
     clock.holding("tool", 100.0, something_left=False)

@@ -54,16 +54,8 @@ def judge(played: Played, read: Reader = turn_of) -> Verdict:
 
 
 def may_fail(played: Played) -> bool:
-    """Honest failures are for n>1, server-side tools, structured output, and calls that went live unfinished.
-
-    A stall is the one cause that lets a held call go live while nothing arrives.
-    """
-    if played.stream.unrecoverable is not None:
-        return True
-    state = _received(played)
-    unfinished = len(state.complete_calls) < len(state.calls)
-    stalled = played.cut.cause == "stall" and not played.replies
-    return played.cut.reader == "bytes" and stalled and unfinished
+    """Honest failures are for n>1, server-side tools, structured output, and calls too long to be held."""
+    return played.stream.unrecoverable is not None
 
 
 def _check_requests(played: Played, plan: str | None) -> None:

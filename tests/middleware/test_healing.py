@@ -144,3 +144,26 @@ async def test_a_stall_ends_after_its_limit_however_many_pings_come(
         await reading
     assert differences(expected, read_turn(dialect, b"".join(chunks))) == []
     assert scene.runs[0].causes == ("IdleStall",)
+
+
+@pytest.mark.parametrize("words", [(), ("Let me look.",)])
+@pytest.mark.parametrize("dialect", DIALECTS)
+async def test_a_stall_within_a_call_is_no_loss(
+    asker: Asker, dialect: Dialect, words: tuple[str, ...]
+) -> None:
+    """The half call was held for longer than its two seconds, but silence does not let it go."""
+    parts = (*(Text(tokens(said)) for said in words), Tool("look", ('{"where":', '"no', 'rth"}')))
+    model = DeterministicModel(Answer(parts))
+    async with asker.scene(dialect=dialect, model=model, stock=True) as scene:
+        expected = await scene.turn()
+    clock, chunks = FakeClock(), list[bytes]()
+    stall = Fault.stall_with_pings(0.001, after_text=b"where")
+    async with asker.scene([stall], dialect=dialect, model=model, middleware={"clock": clock}) as scene:
+        reading = asyncio.create_task(read_on(scene, chunks))
+        while not reading.done():
+            await clock.advance(0.5)
+            await turns_of_the_loop()
+        await reading
+    assert differences(expected, read_turn(dialect, b"".join(chunks))) == []
+    assert scene.runs[0].causes == ("IdleStall",)
+    assert scene.runs[0].plan == ("R3" if words else "R4")

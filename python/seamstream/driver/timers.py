@@ -13,7 +13,7 @@ from typing import Final, Literal
 from ..recovery.policy import RecoveryPolicy
 
 Phase = Literal["start", "text", "quiet"]
-Hold = Literal["preamble", "seam", "tool", "end"]
+Hold = Literal["preamble", "seam", "tool", "end", "content"]
 
 NEVER: Final = math.inf
 
@@ -66,6 +66,7 @@ class Timers:
             "seam": policy.hold_seam_s,
             "tool": policy.hold_tools_s,
             "end": policy.terminal_grace_s,
+            "content": NEVER,
         }
         self._keepalive_s = policy.keepalive_s if keepalives else NEVER
         self._warn_s = policy.stall_warn_s

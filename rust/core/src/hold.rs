@@ -17,6 +17,8 @@ pub enum Waiting {
     Seam,
     Tool,
     End,
+    /// A call has waited long enough, and leaves with what comes next.
+    Content,
 }
 
 impl Waiting {
@@ -26,6 +28,7 @@ impl Waiting {
             Self::Seam => "seam",
             Self::Tool => "tool",
             Self::End => "end",
+            Self::Content => "content",
         }
     }
 }
@@ -50,6 +53,9 @@ pub struct Hold {
     soft_is_untimed: bool,
     /// Unfinished calls that are held, with the event that opened each.
     tools: Vec<(usize, u64)>,
+    /// Those opened before this event have waited long enough. Silence lets none of them go: the next content may
+    /// complete it, and if none comes, what never left can still be asked for again.
+    tools_due_before: u64,
     stop_from: Option<u64>,
     grace_over: bool,
     keeps_tools: bool,
@@ -65,6 +71,7 @@ impl Hold {
             soft_from: Some(0),
             soft_is_untimed: false,
             tools: Vec::new(),
+            tools_due_before: 0,
             stop_from: None,
             grace_over: false,
             keeps_tools: hold_tools,
@@ -79,6 +86,7 @@ impl Hold {
         self.soft_from = preamble.then_some(self.sequence);
         self.soft_is_untimed = false;
         self.tools.clear();
+        self.tools_due_before = 0;
         self.stop_from = None;
         self.grace_over = false;
     }
@@ -105,6 +113,9 @@ impl Hold {
         }
         if self.finish_tools(turn) {
             self.clear_soft();
+        }
+        if !effects.is_empty() {
+            self.release_due_tools(turn);
         }
         if turn.is_stopped() && !self.grace_over {
             self.stop_from = self.stop_from.or(Some(now));
@@ -159,6 +170,24 @@ impl Hold {
         self.tools.len() < before
     }
 
+    /// Content has come, and it did not complete them.
+    fn release_due_tools(&mut self, turn: &mut Turn) {
+        let due_before = self.tools_due_before;
+        let before = self.tools.len();
+        self.tools.retain(|&(part, from)| {
+            turn.parts[part].live |= from < due_before;
+            from >= due_before
+        });
+        if self.tools.len() < before {
+            self.clear_soft();
+        }
+    }
+
+    /// The attempt is over: what is still taken of it shall let nothing go.
+    pub fn attempt_is_over(&mut self) {
+        self.tools_due_before = 0;
+    }
+
     fn tools_go_live(&mut self, turn: &mut Turn) {
         for (part, _) in self.tools.drain(..) {
             turn.parts[part].live = true;
@@ -174,17 +203,14 @@ impl Hold {
     /// The driver's timer ran out for what is waited for. The opening of a text may be worth waiting on.
     pub fn expire(&mut self, turn: &mut Turn, keeps_openings: bool) {
         match self.waiting() {
-            Some(Waiting::Tool) => {
-                self.tools_go_live(turn);
-                self.clear_soft();
-            }
+            Some(Waiting::Tool) => self.tools_due_before = self.sequence,
+            Some(Waiting::Content) | None => {}
             Some(Waiting::End) => {
                 self.grace_over = true;
                 self.release_everything(turn);
             }
             Some(_) if keeps_openings => self.keep_opening(turn),
             Some(_) => self.clear_soft(),
-            None => {}
         }
     }
 
@@ -201,10 +227,12 @@ impl Hold {
     }
 
     pub fn waiting(&self) -> Option<Waiting> {
-        if !self.tools.is_empty() {
+        if self.tools.iter().any(|&(_, from)| from >= self.tools_due_before) {
             Some(Waiting::Tool)
         } else if self.stop_from.is_some() {
             Some(Waiting::End)
+        } else if !self.tools.is_empty() {
+            Some(Waiting::Content)
         } else if self.soft_from.is_some() && !self.soft_is_untimed && !self.is_empty() {
             Some(Waiting::Preamble)
         } else {

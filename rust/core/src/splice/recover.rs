@@ -36,6 +36,7 @@ impl Splice {
             return std::mem::take(&mut self.tail);
         }
         let mut out = Vec::new();
+        self.hold.attempt_is_over();
         if !self.must_end() && !self.done {
             self.take_pending_frame(&mut out);
         }
