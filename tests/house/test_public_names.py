@@ -60,13 +60,18 @@ def exported(module: ModuleType) -> list[str]:
     ]
 
 
+def constants_first(name: str) -> tuple[bool, str]:
+    """The order that the linter wants, too."""
+    return not name.isupper(), name
+
+
 @pytest.mark.parametrize("package", PACKAGES)
 def test_exports_are_sorted_and_exist(package: str) -> None:
     module = importlib.import_module(package)
     names = list(getattr(module, "__all__", ()))
-    assert names == sorted(set(names))
+    assert names == sorted(set(names), key=constants_first)
     assert [name for name in names if not hasattr(module, name)] == []
-    assert sorted(exported(module)) == [name for name in names if not name.startswith("_")]
+    assert set(exported(module)) == {name for name in names if not name.startswith("_")}
 
 
 @pytest.mark.parametrize("package", PACKAGES)
