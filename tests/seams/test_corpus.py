@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import random
-from typing import get_args
 
 import pytest
 
 from seamstream.testing import Dialect
+from tests.corpus import STREAMS
 from tests.seams.corpus import REFUSED, Entry, entries
 from tests.seams.playing import play, right
 
-DIALECTS: tuple[Dialect, ...] = get_args(Dialect)
+DIALECTS: list[Dialect] = sorted({stream.dialect for stream in STREAMS})
 ENTRIES = entries()
 MISSED = {
     "exact: a letter that announces its own continuation",
