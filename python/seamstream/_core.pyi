@@ -143,7 +143,7 @@ class Splice:
         """
     def resume(
         self,
-        plan: Literal["R1", "R3", "R4"],
+        plan: Literal["R1", "R3", "R4", "native"],
         *,
         exact: bool = False,
         quote: str = "",
@@ -156,7 +156,8 @@ class Splice:
 
         R1/R3: `exact` for prefill-like strategies, else `quote` is the text whose echo anchors the seam;
         `stripped` are shown blanks that the prefix sent did not carry. R4: the turn is dropped. Returns bytes
-        that leave now (closing of an unsigned thinking block).
+        that leave now (closing of an unsigned thinking block). native: the same response goes on behind the
+        snapshot's `resume_point`; events read already are dropped, missing ones refuse the seam.
         """
     def finish(self) -> bytes:
         """R0: the closing bytes that are still missing."""

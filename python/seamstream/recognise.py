@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 from .recovery.continuation.dialects import form_of, recognised
 from .recovery.continuation.facts import Dialect
 from .recovery.continuation.request import read_request
+from .recovery.continuation.resume import CONVERSATION_HEADER
 
 _IDEMPOTENCY_KEY: Final = "Idempotency-Key"
 # Inside a JSON string the quotes would be escaped, so this finds keys only.
@@ -45,6 +46,17 @@ def choices_asked(dialect: Dialect, body: bytes | None) -> int:
             return read_request(dialect, body).choices
         at = body.rfind(_CHOICES_KEY, 0, at)
     return 1
+
+
+def named_by(headers: Mapping[str, str]) -> dict[str, Any]:
+    """The names that a caller gave its request, as fields of a run's spec."""
+    return {"conversation": conversation_of(headers), "idempotency": idempotency_of(headers)}
+
+
+def conversation_of(headers: Mapping[str, str]) -> str | None:
+    """The name under which the caller has asked the server to keep the stream, if it has."""
+    name = CONVERSATION_HEADER.lower()
+    return next((value for key, value in headers.items() if key.lower() == name), None)
 
 
 def idempotency_of(headers: Mapping[str, str]) -> tuple[str, str] | None:

@@ -22,7 +22,7 @@ from .effects import Emit, Fail
 from .environment import apply_environment
 from .errors import ConfigurationError, StoreError
 from .observe.hooks import Sink, Sinks
-from .recognise import choices_asked, dialect_of, idempotency_of
+from .recognise import choices_asked, dialect_of, named_by
 from .recovery.continuation.dialects import form_of
 from .recovery.continuation.facts import Dialect
 from .recovery.continuation.profile import Profile
@@ -83,7 +83,7 @@ def stream(
         body=body,
         path=url.path,
         choices=choices_asked(dialect, body),
-        idempotency=idempotency_of(headers or {}),
+        **named_by(headers or {}),
         checkpoint_key=run_id if store is not None else None,
         cut_error=AiohttpStreamCutError,
         frame_error=AiohttpFrameTooLarge,

@@ -15,7 +15,7 @@ from .driver.spec import PROCESS_PROFILES
 from .environment import apply_environment
 from .errors import FrameTooLarge, StreamCutError
 from .observe.hooks import Notice, Sink, Sinks
-from .recognise import asks_for_stream, choices_asked, idempotency_of
+from .recognise import asks_for_stream, choices_asked, named_by
 from .recovery.continuation.facts import Dialect
 from .recovery.continuation.profile import Profile
 from .recovery.continuation.profiles import ProfileBook
@@ -86,7 +86,7 @@ class Surface:
             path=asked.path,
             wants_stream=body is None or asks_for_stream(asked.dialect, asked.path, body),
             choices=choices_asked(asked.dialect, body),
-            idempotency=idempotency_of(asked.headers),
+            **named_by(asked.headers),
             checkpoint_key=run_id if self._stores else None,
             cut_error=errors.cut,
             frame_error=errors.frame,

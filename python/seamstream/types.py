@@ -181,6 +181,19 @@ class InBandError:
 
 
 @dataclass(frozen=True, slots=True)
+class ResumePoint:
+    """Where a server that still has a response's stream would have to go on.
+
+    `event` is the mark of the last event that was read, None where events have none. `offset` counts the
+    bytes of this response's stream that were read in whole events.
+    """
+
+    response_id: str
+    event: str | None
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
 class Snapshot:
     """Everything a run has received so far, over all attempts."""
 
@@ -209,6 +222,8 @@ class Snapshot:
     model: str
     degraded: str | None
     error: InBandError | None
+    resume_point: ResumePoint | None = None
+    """None where the turn is not exactly what one response's stream brought. Meaningful only after a cut."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,8 +70,11 @@ def _headers(run: Parts, attempt: int) -> dict[str, str]:
 def _begin(run: Parts, request: Request) -> Steps:
     restart = request.plan is Plan.WHOLE_RESTART
     continues = request.continuation is not None and run.snapshot is not None
+    how = request.continuation
     run.history.began_streaming(
-        restart=restart, text_before=len(run.snapshot.text) if continues and run.snapshot else 0
+        restart=restart,
+        text_before=len(run.snapshot.text) if continues and run.snapshot else 0,
+        resumes=how is not None and how.native,
     )
     run.timers.restart(run.clock.monotonic())
     run.intake.awaits_content = True
@@ -79,8 +82,10 @@ def _begin(run: Parts, request: Request) -> Steps:
     if request.plan is None:
         yield from run.give(b"")
         return
-    plan, how = request.plan.value, request.continuation
-    if how is None:
+    plan = request.plan.value
+    if how is not None and how.native:
+        data = run.guard.act(lambda splice: splice.resume("native"))
+    elif how is None:
         data = run.guard.act(lambda splice: splice.resume("R4", reason=run.intake.events.cut[0]))
     else:
         data = run.guard.act(

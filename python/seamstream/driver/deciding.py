@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from ..effects import Opened
@@ -14,6 +14,7 @@ from ..recovery.continuation.build import Continuation, build_continuation, fitt
 from ..recovery.continuation.facts import RequestFacts, Strategy
 from ..recovery.continuation.profile import Profile
 from ..recovery.continuation.request import read_request
+from ..recovery.continuation.resume import RESUME, Resumption
 from ..recovery.continuation.route import Route
 from ..recovery.digests import content_digest, digest
 from ..recovery.error_codes import FailureKind
@@ -101,6 +102,7 @@ class Decider:
         self._target = target
         self._facts: RequestFacts | None = None
         self._forgave = False
+        self._resume = Resumption(spec.path, spec.conversation)
         self.budget = budget
 
     @property
@@ -119,13 +121,21 @@ class Decider:
         if setback.seam_refusal is not None:
             return plan_restart(snapshot, self.facts, self._spec.reader, setback.seam_refusal)
         return make_plan(
-            snapshot, self.facts, reader=self._spec.reader, policy=self._spec.policy, error=setback.failure
+            snapshot,
+            self.facts,
+            reader=self._spec.reader,
+            policy=self._spec.policy,
+            error=setback.failure,
+            resumable=self._resume.way(self.facts, snapshot) is not None,
         )
 
     def next_step(
         self, setback: Setback, snapshot: Snapshot | None, last: Request, *, produced_tokens: int, now: float
     ) -> Step:
         """The next step after `last` met `setback`."""
+        refused = self._resume.refused(last.continuation, setback.failure, setback.seam_refusal)
+        if refused:
+            setback = replace(setback, failure=None, seam_refusal=None)
         decision = self.plan(setback, snapshot)
         if decision.plan is None:
             return self._refused(setback, decision)
@@ -135,13 +145,22 @@ class Decider:
             return GiveUp(RECOVERY_OFF, f"recovery is off; the plan would have been {decision.plan.value}")
         if not decision.plan.needs_request:
             return Whole(decision.plan, decision.hints)
-        free = self._learn_refusal(setback, last) or self._forgives(setback)
+        free = refused or self._learn_refusal(setback, last) or self._forgives(setback)
         if (refusal := None if free else self._charge(setback, snapshot, last, now)) is not None:
-            return refusal
+            return self._without_request(setback, snapshot) or refusal
         request = self._request(decision, snapshot, last.number + 1, produced_tokens)
         if not isinstance(request, Request):
             return request
         return self._timed(setback, request, free=free, now=now)
+
+    def _without_request(self, setback: Setback, snapshot: Snapshot | None) -> Whole | None:
+        """Complete calls of a turn that may not be resumed are still whole."""
+        if snapshot is None or setback.seam_refusal is not None:
+            return None
+        spec = self._spec
+        decision = make_plan(snapshot, self.facts, reader=spec.reader, policy=spec.policy)
+        needs_none = decision.plan is not None and not decision.plan.needs_request
+        return Whole(decision.plan, decision.hints) if needs_none else None
 
     def _before_stream(self, setback: Setback) -> Decision:
         failure = setback.failure
@@ -203,6 +222,8 @@ class Decider:
             return Request(number)
         if decision.plan is Plan.WHOLE_RESTART:
             return Request(number, decision.plan)
+        if decision.strategies == (RESUME,) and (way := self._resume.way(self.facts, snapshot)) is not None:
+            return Request(number, decision.plan, way)
         strategies = self._strategies(decision)
         if not strategies:
             fallback = plan_restart(

@@ -35,6 +35,8 @@ class Streamed:
     cause: str
     restart: bool = False
     text_before: int = 0
+    resumes: bool = False
+    """It takes up the response of the one before."""
     content_deltas: int = 0
     cut: bool = False
 
@@ -107,9 +109,9 @@ class RunHistory:
         request_id = next((headers[name] for name in _REQUEST_ID_HEADERS if name in headers), None)
         self._amend(status=status, request_id=request_id)
 
-    def began_streaming(self, *, restart: bool, text_before: int) -> None:
+    def began_streaming(self, *, restart: bool, text_before: int, resumes: bool = False) -> None:
         cause = self.causes[-1] if self.causes else ""
-        self.streamed.append(Streamed(self.attempt, cause, restart, text_before))
+        self.streamed.append(Streamed(self.attempt, cause, restart, text_before, resumes))
         self._go(RunInput.STREAM)
 
     def failed(self, *, cause: str | None, plan: str | None, error: str | None) -> None:
@@ -225,17 +227,25 @@ class RunHistory:
 
     def bills(self, usages: tuple[AttemptUsage, ...]) -> list[Bill]:
         """What each streamed attempt cost, as far as that is known."""
-        reports = [*usages, *[_NOTHING_REPORTED] * len(self.streamed)]
-        return [
-            Bill(reported, part.content_deltas, part.cut)
-            for part, reported in zip(self.streamed, reports, strict=False)
-        ]
+        reports = iter([*usages, *[_NOTHING_REPORTED] * len(self.streamed)])
+        bills: list[Bill] = []
+        for at, part in enumerate(self.streamed):
+            if part.resumes and at:
+                bills.append(Bill(_NOTHING_REPORTED, 0, part.cut, resumes=True))
+                continue
+            last = part
+            for later in self.streamed[at + 1 :]:
+                if not later.resumes:
+                    break
+                last = later
+            bills.append(Bill(next(reports), last.content_deltas, last.cut))
+        return bills
 
     def produced_tokens(self, usages: tuple[AttemptUsage, ...]) -> int:
         """A lower bound of what the text in hand took: what a restart threw away does not count."""
         first = max((at for at, part in enumerate(self.streamed) if part.restart), default=0)
-        bills = zip(self.bills(usages)[first:], self.streamed[first:], strict=True)
-        return sum(max(bill.output_tokens or 0, part.content_deltas) for bill, part in bills)
+        bills = self.bills(usages)[first:]
+        return sum(max(bill.output_tokens or 0, bill.content_deltas) for bill in bills)
 
     def _file_bills(self, bills: list[Bill]) -> None:
         """Each attempt's own usage into its record."""

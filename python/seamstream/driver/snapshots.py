@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..types import InBandError, PartialToolCall, Shown, Snapshot, ToolCall, Usage
+from ..types import InBandError, PartialToolCall, ResumePoint, Shown, Snapshot, ToolCall, Usage
 
 AttemptUsage = tuple[int | None, int | None, int | None, int | None]
 
@@ -21,6 +21,8 @@ def read_snapshot(fields: Mapping[str, Any]) -> Snapshot:
     values["signed_thinking"] = tuple(values["signed_thinking"])
     if values["error"] is not None:
         values["error"] = InBandError(*values["error"])
+    if values["resume_point"] is not None:
+        values["resume_point"] = ResumePoint(*values["resume_point"])
     return Snapshot(**values)
 
 
@@ -34,10 +36,12 @@ class Bill:
     reported: AttemptUsage
     content_deltas: int
     cut: bool
+    resumes: bool = False
+    """The attempt only took up the response of the one before: their bill is one, and stands there."""
 
     @property
     def complete(self) -> bool:
-        return not self.cut and self.reported[1] is not None
+        return self.resumes or (not self.cut and self.reported[1] is not None)
 
     @property
     def output_tokens(self) -> int | None:

@@ -51,6 +51,8 @@ class RunSpec:
     wants_stream: bool = True
     """False: the request did not ask for a stream, so a failure before one is nothing of ours."""
     choices: int = 1
+    conversation: str | None = None
+    """The name under which the caller has asked the server to keep the stream."""
     idempotency: tuple[str, str] | None = None
     checkpoint_key: str | None = None
     epoch: int = 1

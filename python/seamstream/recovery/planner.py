@@ -47,12 +47,19 @@ def make_plan(
     reader: Reader,
     policy: RecoveryPolicy,
     error: FailureClass | None = None,
+    resumable: bool = False,
 ) -> Decision:
-    """Decide about a cut. `error` is the classified failure that caused it; None: the connection broke."""
+    """Decide about a cut. `error` is the classified failure that caused it; None: the connection broke.
+
+    `resumable`: the server still has this response's stream. Then nothing else is half as good, whatever was
+    asked for and has been shown: complete calls need not stay without those that follow them.
+    """
     if is_complete(snapshot, facts):
         return Decision(Plan.COMPLETE)
     if snapshot.degraded is not None:
         return _refuse(f"recovery is off for this run ({snapshot.degraded})")
+    if resumable and _forbids_requests(snapshot, facts, policy, error) is None:
+        return Decision(Plan.CONTINUE_TEXT, strategies=("resume",))
     single = max(facts.choices, snapshot.choices) <= 1
     half_call_left = reader == "bytes" and snapshot.shown.live_tool
     if snapshot.completed_tool_calls and single and not half_call_left:

@@ -392,11 +392,14 @@ impl Turn {
             .collect()
     }
 
-    /// Marks unclosed calls whose arguments are whole as complete. Only a cut asks.
-    pub fn complete_whole_calls(&mut self) {
-        for part in self.parts.iter_mut().filter(|part| part.is_tool() && !part.closed) {
-            part.closed = part.has_whole_arguments();
+    /// Marks unclosed calls whose arguments are whole as complete, and says which. Only a cut asks.
+    pub fn complete_whole_calls(&mut self) -> Vec<usize> {
+        let whole = |part: &Part| part.is_tool() && !part.closed && part.has_whole_arguments();
+        let found: Vec<usize> = (0..self.parts.len()).filter(|at| whole(&self.parts[*at])).collect();
+        for part in &found {
+            self.parts[*part].closed = true;
         }
+        found
     }
 
     /// Counters over all attempts: first input and cache numbers, summed output (a lower bound).

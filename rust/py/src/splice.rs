@@ -156,7 +156,12 @@ impl Splice {
             "R1" => Plan::Continue,
             "R3" => Plan::Truncate,
             "R4" => Plan::Restart,
-            other => return Err(PyValueError::new_err(format!("plan must be R1, R3 or R4, not {other:?}"))),
+            "native" => Plan::Native,
+            other => {
+                return Err(PyValueError::new_err(format!(
+                    "plan must be R1, R3, R4 or native, not {other:?}"
+                )));
+            }
         };
         let resume = Resume {
             plan,
@@ -257,7 +262,7 @@ fn snapshot<'py>(py: Python<'py>, core: &core::Splice, typed: bool) -> PyResult<
     let turn = core.turn();
     let stop = turn.stop_reason();
     let dict = PyDict::new(py);
-    dict.set_item("attempt", turn.attempt())?;
+    dict.set_item("attempt", core.streams())?;
     dict.set_item("text", turn.joined(PartKind::Text))?;
     dict.set_item("reasoning", turn.joined(PartKind::Reasoning))?;
     dict.set_item("refusal", turn.joined(PartKind::Refusal))?;
@@ -282,6 +287,8 @@ fn snapshot<'py>(py: Python<'py>, core: &core::Splice, typed: bool) -> PyResult<
     dict.set_item("response_id", &turn.id)?;
     dict.set_item("model", &turn.model)?;
     dict.set_item("degraded", core.degraded())?;
+    let point = core.resume_point().map(|point| (point.response, point.event, point.offset));
+    dict.set_item("resume_point", point)?;
     dict.set_item("error", core.failure().map(|failure| failure_tuple(py, failure)))?;
     Ok(dict)
 }

@@ -59,6 +59,8 @@ class Continuation:
     length_exhausted: bool = False
     route: Route | None = None
     """Where it is sent, if not where the base request was."""
+    native: bool = False
+    """The same response goes on at an exact position: there is nothing to join."""
 
 
 def fitting_strategies(

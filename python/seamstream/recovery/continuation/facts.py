@@ -36,6 +36,8 @@ class RequestFacts:
     audio: bool = False
     kept_by_server: bool = False
     """The provider keeps the conversation, or the answer goes on at the provider without us."""
+    resumable: bool = False
+    """The provider was asked to go on with the answer even without its reader, and to keep its stream."""
     tools_offered: bool = False
     thinking: bool = False
     thinking_budget_tokens: int = 0

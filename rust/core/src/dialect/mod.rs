@@ -17,6 +17,16 @@ use crate::delta::{Delta, PartKind, Stop};
 use crate::frame::{Frame, Framing};
 use crate::turn::{Change, Part, Turn};
 
+/// How an event of a resumed stream follows the last one that was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Follows {
+    Next,
+    /// It was read before the cut.
+    Read,
+    /// Events before it are missing.
+    Gap,
+}
+
 /// One wire protocol, both directions. Reading state belongs to one attempt, writing state to the reader.
 pub trait Dialect: Send + Sync {
     fn framing(&self, max_event_bytes: usize) -> Box<dyn Framing>;
@@ -34,6 +44,16 @@ pub trait Dialect: Send + Sync {
 
     /// After a cut only what has left counts: `mark` is that of the first event that did not.
     fn settle(&mut self, _mark: u64) {}
+
+    /// The provider's id of the response at hand, and the mark of its last event where events have one.
+    fn resume_point(&self) -> (String, Option<String>) {
+        (String::new(), None)
+    }
+
+    /// How the next event of a resumed stream follows what was read.
+    fn follows(&self, _frame: &Frame<'_>) -> Follows {
+        Follows::Next
+    }
 
     /// An opening that has left cannot be taken back, so that of a text waits for its text however long that takes.
     fn keeps_openings(&self) -> bool {

@@ -6,10 +6,10 @@
 
 use std::borrow::Cow;
 
-use super::Dialect;
 use super::responses_errors::{read_error, read_terminal};
 use super::responses_items::{Carries, Item, kind_of};
 use super::responses_write::Writer;
+use super::{Dialect, Follows};
 use crate::cursor::Cursor;
 use crate::delta::{Delta, Key, PartKind, Stop};
 use crate::frame::{Frame, FrameKind, Framing};
@@ -25,6 +25,9 @@ pub struct Responses {
     writer: Writer,
     /// Slots that have shown a piece of their text or arguments.
     heard: Vec<u32>,
+    /// The provider's own id of the response at hand, and the number of the last event read.
+    response_id: String,
+    last: Option<u64>,
 }
 
 /// The members of an event that matter here.
@@ -63,7 +66,22 @@ impl Dialect for Responses {
 
     fn next_attempt(&mut self, rewriting: bool) {
         self.heard.clear();
+        self.response_id.clear();
+        self.last = None;
         self.writer.next_attempt(rewriting);
+    }
+
+    fn resume_point(&self) -> (String, Option<String>) {
+        (self.response_id.clone(), self.last.map(|last| last.to_string()))
+    }
+
+    fn follows(&self, frame: &Frame<'_>) -> Follows {
+        let number = parse(frame.data.trim_ascii()).and_then(|event| event.sequence);
+        match (number, self.last) {
+            (Some(number), Some(last)) if number <= last => Follows::Read,
+            (Some(number), Some(last)) if number > last + 1 => Follows::Gap,
+            _ => Follows::Next,
+        }
     }
 
     fn mark(&self) -> u64 {
@@ -141,6 +159,7 @@ impl Responses {
         }
         if !deltas.iter().any(|delta| matches!(delta, Delta::Failure(_))) {
             self.writer.saw(event.sequence);
+            self.last = event.sequence.or(self.last);
         }
         if deltas.is_empty() {
             deltas.push(Delta::Opaque);
@@ -162,6 +181,7 @@ impl Responses {
                 cursor.skip();
             }
         });
+        id.as_ref().clone_into(&mut self.response_id);
         deltas.push(Delta::Begin { id, model });
     }
 

@@ -5,12 +5,14 @@
 //! again under the first attempt's envelope.
 
 mod events;
+mod native;
 mod outbox;
 mod recover;
 mod rewrite;
 mod template;
 
 pub use events::TypedEvent;
+pub use native::ResumePoint;
 pub use recover::{Plan, Resume};
 
 use std::borrow::Cow;
@@ -124,6 +126,13 @@ pub struct Splice {
     bytes_received: u64,
     phase: Phase,
     server_items: Vec<(String, bool)>,
+    cut: native::Cut,
+    /// This stream takes up the response of the one before.
+    native: bool,
+    resumptions: u32,
+    /// Where the response at hand began among the bytes received.
+    stream_start: u64,
+    skips_line_ends: bool,
     panic_after: Option<u64>,
     template: Option<Template>,
     /// Forms learnt in a row that no event had again.
@@ -178,6 +187,11 @@ impl Splice {
             bytes_received: 0,
             phase: Phase::Start,
             server_items: Vec::new(),
+            cut: native::Cut::default(),
+            native: false,
+            resumptions: 0,
+            stream_start: 0,
+            skips_line_ends: false,
             panic_after: None,
             template: None,
             unused_templates: 0,
@@ -197,6 +211,17 @@ impl Splice {
                 if self.must_end() || self.rewriting { 0 } else { self.framing.belongs_to_last(chunk) };
             return Output::Bytes(chunk[..kept].to_vec());
         }
+        let skipped = self.skipped_line_ends(chunk);
+        if skipped > 0 {
+            return match self.feed_on(&chunk[skipped..]) {
+                Output::Same => Output::Bytes(chunk[skipped..].to_vec()),
+                output @ Output::Bytes(_) => output,
+            };
+        }
+        self.feed_on(chunk)
+    }
+
+    fn feed_on(&mut self, chunk: &[u8]) -> Output {
         if self.tail.is_empty() {
             let mut outbox = Outbox::new(chunk);
             let used = self.consume(&mut outbox);
@@ -299,6 +324,9 @@ impl Splice {
         self.ids_seen |= frame.has_id;
         if frame.kind == FrameKind::Silent {
             self.take_silent(raw, outbox, at);
+            return;
+        }
+        if self.native && self.is_known(frame) {
             return;
         }
         self.mark = self.dialect.mark();

@@ -1,5 +1,6 @@
 //! What happens at and after a cut: taking stock, going on, and the closing bytes.
 
+use super::native::Cut;
 use super::{Reader, SeamMade, Splice, TypedEvent};
 use crate::delta::{Failure, Key, PartKind, Stop};
 use crate::frame::Frame;
@@ -12,6 +13,8 @@ pub enum Plan {
     Continue,
     Truncate,
     Restart,
+    /// The same response goes on at the position where it was cut.
+    Native,
 }
 
 /// How the next attempt was asked to go on.
@@ -37,20 +40,24 @@ impl Splice {
         }
         let mut out = Vec::new();
         self.hold.attempt_is_over();
-        if !self.must_end() && !self.done {
-            self.take_pending_frame(&mut out);
-        }
+        let undecided = self.seam.is_some() || self.watch.is_some();
+        let received = self.bytes_received - self.stream_start;
+        let whole = received - self.tail.len() as u64;
+        let pending = if self.must_end() || self.done { 0 } else { self.take_pending_frame(&mut out) };
         self.tail.clear();
         self.settle_open_seam();
         self.hold.mark_shown(&mut self.turn);
-        self.turn.complete_whole_calls(); // after that: what nobody closed was not closed for the reader either
-        self.settle_numbers();
+        let closed = self.turn.complete_whole_calls(); // after that: nobody closed them for the reader either
+        self.cut = Cut { unsettled: true, closed, offset: whole + pending, unended: pending > 0, undecided };
         self.announce_ready();
         out
     }
 
-    /// Numbers of parts that never left are free again.
+    /// Once the response that was cut does not go on: numbers of parts that never left are free again.
     fn settle_numbers(&mut self) {
+        if !std::mem::take(&mut self.cut.unsettled) {
+            return;
+        }
         for part in self.turn.parts.iter().filter(|part| part.shown.opened) {
             if self.dialect.numbers(part.kind) {
                 self.settled_index = self.settled_index.max(part.out_index.saturating_add(1));
@@ -61,9 +68,11 @@ impl Splice {
         self.dialect.settle(self.hold.first_mark().unwrap_or(self.mark));
     }
 
-    fn take_pending_frame(&mut self, out: &mut Vec<u8>) {
+    /// Returns how many bytes of the tail were an event.
+    fn take_pending_frame(&mut self, out: &mut Vec<u8>) -> u64 {
         let tail = std::mem::take(&mut self.tail);
-        let Some(frame) = self.framing.finish(&tail) else { return };
+        let Some(frame) = self.framing.finish(&tail) else { return 0 };
+        let used = frame.len as u64;
         let mut raw = tail[..frame.len].to_vec();
         raw.extend_from_slice(frame.completion);
         let whole = Frame {
@@ -79,6 +88,7 @@ impl Splice {
         if let super::Output::Bytes(bytes) = outbox.finish(raw.len(), false) {
             out.extend_from_slice(&bytes);
         }
+        used
     }
 
     /// A seam that a second cut leaves undecided: sure text is kept, anything else was no progress.
@@ -100,7 +110,7 @@ impl Splice {
             offset: self.turn.joined(PartKind::Text).chars().count(),
             plan: "R1",
             join: join.as_str(),
-            attempt: self.turn.attempt(),
+            attempt: self.streams(),
             guessed_blanks,
         });
         self.effects.clear();
@@ -119,12 +129,21 @@ impl Splice {
         self.early_end = false;
         self.error_after_stop = false;
         self.seam_refusal = None;
+        if resume.plan == Plan::Native {
+            self.go_on_natively();
+            return out;
+        }
+        self.settle_numbers();
+        self.native = false;
+        self.skips_line_ends = false;
+        self.stream_start = self.bytes_received;
         self.stopped_here = false;
         self.stop_written = false;
         self.target = None;
         self.plan = resume.plan;
         self.phase = super::Phase::Start;
         match resume.plan {
+            Plan::Native => {}
             Plan::Restart => self.restart(&resume.reason, &mut out),
             Plan::Continue | Plan::Truncate => self.go_on(resume, &mut out),
         }
@@ -278,6 +297,7 @@ impl Splice {
     /// R0: the closing bytes that are still missing.
     pub fn finish(&mut self) -> Vec<u8> {
         let mut out = Vec::new();
+        self.settle_numbers();
         if self.options.reader == Reader::Typed {
             if !self.done {
                 self.announce_finish();
@@ -319,6 +339,7 @@ impl Splice {
 
     fn end_with(&mut self, stop: Stop) -> Vec<u8> {
         let mut out = Vec::new();
+        self.settle_numbers();
         self.cancel_unfinished_calls();
         self.turn.stops = vec![Some((stop, String::new()))];
         self.failure = None;
@@ -353,6 +374,7 @@ impl Splice {
     /// For good: what was received and held, then the provider's own error event if there was one.
     pub fn fail(&mut self) -> Vec<u8> {
         let mut out = Vec::new();
+        self.settle_numbers();
         if self.options.reader == Reader::Bytes && self.degraded.is_none() {
             self.begun |= self.hold.release_all(&mut out);
             out.extend_from_slice(

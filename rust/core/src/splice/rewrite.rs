@@ -142,7 +142,7 @@ impl Splice {
             offset,
             plan: if self.plan == Plan::Truncate { "R3" } else { "R1" },
             join: join.as_str(),
-            attempt: self.turn.attempt(),
+            attempt: self.streams(),
             guessed_blanks,
         });
         self.announce(TypedEvent::Seam { offset, join: join.as_str() });

@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Final
 
+from ....types import ResumePoint
 from ..facts import Dialect, RequestFacts
+from ..route import Route
 
 Message = dict[str, Any]
 
@@ -98,6 +100,13 @@ class RequestForm:
     def prefills(self, facts: RequestFacts) -> bool:
         """May a trailing assistant turn be gone on with, as far as the request decides that?"""
         return False
+
+    def resumes(self, facts: RequestFacts, point: ResumePoint, path: str) -> Route | None:
+        """Where the same response can be had from `point` on, as far as the caller's request allows that.
+
+        `path` is that of the caller's request.
+        """
+        return None
 
     def least_tokens(self, facts: RequestFacts) -> int:
         """The lowest bound of output tokens that a continuation may ask for."""

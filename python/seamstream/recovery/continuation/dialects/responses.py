@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
+from urllib.parse import quote
 
+from ....types import ResumePoint
 from ..facts import RequestFacts
+from ..route import Route
 from .base import Message, RequestForm, get, is_list_of_objects, positive
 
 # OpenAI refuses a lower `max_output_tokens`.
@@ -30,6 +33,7 @@ class ResponsesForm(RequestForm):
             or (isinstance(included, list) and "message.output_text.logprobs" in included),
             "forced_tool": _forces_tool(document.get("tool_choice")),
             "kept_by_server": bool(document.get("background") or document.get("conversation")),
+            "resumable": document.get("background") is True and document.get("store") is not False,
             "max_tokens": positive(document.get("max_output_tokens")),
         }
 
@@ -43,6 +47,13 @@ class ResponsesForm(RequestForm):
     ) -> list[Message]:
         """Messages may follow each other in one turn here, and there is no prefill to extend."""
         return [*messages, {"role": "assistant", "content": text}]
+
+    def resumes(self, facts: RequestFacts, point: ResumePoint, path: str) -> Route | None:
+        """A background response is streamed again behind any of its events."""
+        if not facts.resumable or not point.response_id or point.event is None:
+            return None
+        query = (("stream", "true"), ("starting_after", point.event))
+        return Route(method="GET", path=f"{path}/{quote(point.response_id, safe='')}", query=query)
 
     def least_tokens(self, facts: RequestFacts) -> int:
         return _LEAST_OUTPUT_TOKENS
