@@ -80,6 +80,7 @@ def test_package_files_only_export(package: str) -> None:
     assert kinds <= {"Expr", "ImportFrom", "Import", "Assign", "AnnAssign"}
 
 
+@pytest.mark.timeout(300)  # a process for each module, on a machine that may be busy
 def test_every_module_imports_alone() -> None:
     assert run_python(IMPORT_EACH_ALONE, *modules()) == ""
 
