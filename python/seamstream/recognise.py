@@ -14,9 +14,7 @@ from .recovery.continuation.request import read_request
 from .recovery.continuation.resume import CONVERSATION_HEADER
 
 _IDEMPOTENCY_KEY: Final = "Idempotency-Key"
-# Inside a JSON string the quotes would be escaped, so this finds keys only.
-_CHOICES_KEY: Final = b'"n"'
-_CHOICES: Final = re.compile(rb'"n"\s*:\s*(\d{1,4})\b')
+_NUMBER: Final = re.compile(rb"\s*:\s*(\d{1,4})\b")
 
 
 def dialect_of(method: str, path: str, headers: Mapping[str, str]) -> Dialect | None:
@@ -37,14 +35,17 @@ def asks_for_stream(dialect: Dialect, path: str, body: bytes) -> bool:
 
 def choices_asked(dialect: Dialect, body: bytes | None) -> int:
     """How many choices a request asks for. It is read only if a number above one stands in it somewhere."""
-    if body is None or dialect != "openai-chat":
+    member = form_of(dialect).choices_member
+    if body is None or not member:
         return 1
-    at = body.rfind(_CHOICES_KEY)
+    # Inside a JSON string the quotes would be escaped, so this finds keys only.
+    key = f'"{member}"'.encode()
+    at = body.rfind(key)
     while at >= 0:
-        found = _CHOICES.match(body, at)
+        found = _NUMBER.match(body, at + len(key))
         if found and int(found[1]) > 1:
             return read_request(dialect, body).choices
-        at = body.rfind(_CHOICES_KEY, 0, at)
+        at = body.rfind(key, 0, at)
     return 1
 
 

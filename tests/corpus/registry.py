@@ -8,6 +8,7 @@ from tests.corpus import (
     chat_odd,
     chat_text,
     chat_tools,
+    gemini_streams,
     responses_text,
     responses_tools,
 )
@@ -23,6 +24,7 @@ STREAMS: tuple[CorpusStream, ...] = tuple(
         responses_tools,
         anthropic_text,
         anthropic_tools,
+        gemini_streams,
     )
     for stream in module.streams()
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-Dialect = Literal["openai-chat", "openai-responses", "anthropic"]
+Dialect = Literal["openai-chat", "openai-responses", "anthropic", "gemini", "gemini-interactions"]
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,12 @@ class CorpusStream:
 
     def __str__(self) -> str:
         return self.name
+
+
+def choices_of(stream: CorpusStream) -> int:
+    """How many choices the stream's request asks for."""
+    config = stream.request.get("generationConfig") or {}
+    return int(stream.request.get("n") or config.get("candidateCount") or 1)
 
 
 def pieces(text: str, *sizes: int) -> Iterator[str]:

@@ -8,9 +8,11 @@ import pytest
 
 from tests.corpus import STREAMS, CorpusStream, by_name, prose
 from tests.corpus.chat_tools import NOTE_ARGUMENTS, TABLE_ARGUMENTS
+from tests.corpus.stream import choices_of
 from tests.support.cut_state import state_of
 from tests.support.turns import Answer, turn_of
 
+AT_LEAST = {"openai-chat": 8, "openai-responses": 8, "anthropic": 8, "gemini": 8}
 WRITTEN = {
     "chat_text_long": prose.LONG,
     "chat_text_escapes": prose.ESCAPES,
@@ -23,7 +25,9 @@ WRITTEN = {
 
 
 def test_all_dialects_and_enough_bytes() -> None:
-    assert {stream.dialect for stream in STREAMS} == {"openai-chat", "openai-responses", "anthropic"}
+    assert {stream.dialect for stream in STREAMS} == set(AT_LEAST)
+    for dialect, least in AT_LEAST.items():
+        assert sum(stream.dialect == dialect for stream in STREAMS) >= least
     assert len({stream.name for stream in STREAMS}) == len(STREAMS)
     assert len({stream.data for stream in STREAMS}) == len(STREAMS)
     assert sum(len(stream.data) for stream in STREAMS) >= 100_000
@@ -48,6 +52,6 @@ def test_the_sdk_and_the_small_reader_agree(stream: CorpusStream) -> None:
     reading, state = turn_of(stream.dialect, stream.data), state_of(stream.dialect, stream.data)
     assert reading.error is None
     assert len(reading.ids) == 1
-    assert len(reading.answers) == len(state.stops) == stream.request.get("n", 1)
+    assert len(reading.answers) == len(state.stops) == choices_of(stream)
     if len(reading.answers) == 1:
         assert reading.answer == Answer(state.text, state.refusal, state.complete_calls, state.stops[0])

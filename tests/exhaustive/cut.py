@@ -30,6 +30,7 @@ IN_BAND: dict[Dialect, bytes] = {
     b'data: {"type":"error","error":{"type":"server_error","code":"server_error","message":"Busy"}}\n\n',
     "anthropic": b"event: error\n"
     b'data: {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}\n\n',
+    "gemini": b'data: {"error":{"code":503,"message":"Overloaded","status":"UNAVAILABLE"}}\r\n\r\n',
 }
 PROFILES: dict[str, tuple[Any, ...]] = {"prefill": ("prefill", "prompt"), "prompt": ("prompt",)}
 SECOND: dict[Cause, Cause] = {

@@ -6,23 +6,25 @@ bytes by the SDKs; the planner and the core are not asked.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal
 
 from seamstream.errors import StreamCutError
 from tests.corpus import CorpusStream
-from tests.corpus.stream import Dialect
+from tests.corpus.stream import Dialect, choices_of
 from tests.exhaustive.cut import Played
 from tests.support.cut_state import CutState, state_of
-from tests.support.responses_state import alike
+from tests.support.responses_state import alike, canonical
 from tests.support.turns import Answer, Reading, turn_of
 from tests.support.typed_reader import fold
 
 Verdict = Literal["whole", "salvaged", "restart", "failure"]
 Reader = Callable[[Dialect, bytes], Reading]
 
-TOOL_STOP = {"openai-chat": "tool_calls", "openai-responses": "tool_use", "anthropic": "tool_use"}
+TOOL_STOP = {"openai-chat": "tool_calls"}
+"""The stop reason of a salvaged turn, where the reader does not see `tool_use`."""
 NORMAL = {"stop": "end_turn", "length": "max_tokens", "tool_calls": "tool_use"}
 PLAN_VERDICT: dict[str | None, Verdict] = {
     None: "whole",  # only a last line feed was missing
@@ -63,7 +65,7 @@ def _check_requests(played: Played, plan: str | None) -> None:
     if played.cut.second is not None or played.stream.unrecoverable is not None:
         assert len(played.run.requests) <= 3
         return
-    due = _received(played).plan(played.stream.request.get("n", 1))
+    due = _received(played).plan(choices_of(played.stream))
     assert len(played.run.requests) == (1 if due in ("R0", "R2") else 2)
     assert plan in (due, "R0", None), (plan, due)
 
@@ -85,7 +87,8 @@ def _expected(played: Played, plan: str | None) -> tuple[Answer, ...]:
     first_cut = played.cut.second is None or len(played.run.requests) == 1
     # A continuation's calls come after all of its text, so there the text is whole.
     text = state.text if first_cut or restarted else unbroken[0].text
-    return (Answer(text, "", state.complete_calls, TOOL_STOP[played.stream.dialect]),)
+    stop = TOOL_STOP.get(played.stream.dialect, "tool_use")
+    return (Answer(text, "", state.complete_calls, stop),)
 
 
 def _check_bytes(played: Played, reading: Reading, expected: tuple[Answer, ...]) -> None:
@@ -100,6 +103,8 @@ def _ends(stream: CorpusStream, data: bytes) -> int:
         return data.count(b'"type":"message_stop"')
     if stream.dialect == "openai-responses":
         return data.count(b'"type":"response.completed"') + data.count(b'"type":"response.incomplete"')
+    if stream.dialect == "gemini":
+        return (data.count(b'"finishReason"') + data.count(b'"blockReason"')) // choices_of(stream)
     return sum(line in (b"data: [DONE]", b"data:[DONE]") for line in data.splitlines())
 
 
@@ -107,12 +112,19 @@ def _check_events(played: Played, expected: tuple[Answer, ...]) -> None:
     folded = fold(played.run.events)
     answer, turn = expected[0], played.driver.turn
     stop = NORMAL.get(answer.stop or "", answer.stop)
-    due = Answer(answer.text, answer.refusal, tuple(map(alike, answer.calls)), stop)
-    assert replace(folded, calls=tuple(map(alike, folded.calls))) == due, (folded, answer)
+    same = _of_objects if played.stream.dialect == "gemini" else alike
+    due = Answer(answer.text, answer.refusal, tuple(map(same, answer.calls)), stop)
+    assert replace(folded, calls=tuple(map(same, folded.calls))) == due, (folded, answer)
     assert turn is not None
     calls = tuple((call.name, call.arguments) for call in turn.tool_calls)
     assert Answer(turn.text, turn.refusal, calls, turn.stop_reason) == folded
     assert [event.seq for event in played.run.events] == list(range(1, len(played.run.events) + 1))
+
+
+def _of_objects(call: tuple[str, str]) -> tuple[str, str]:
+    """Gemini's arguments are objects: their text is whatever their writer made of them."""
+    name, arguments = call
+    return name, canonical(json.loads(arguments))
 
 
 def _check_failure(played: Played, reading: Reading | None) -> None:
@@ -123,7 +135,7 @@ def _check_failure(played: Played, reading: Reading | None) -> None:
     if played.run.error is not None:
         assert isinstance(played.run.error, StreamCutError)
         assert played.run.error.turn is turn
-    if played.stream.request.get("n", 1) == 1 and played.cut.second is None:
+    if choices_of(played.stream) == 1 and played.cut.second is None:
         state = _received(played)
         assert (turn.text, turn.refusal) == (state.text, state.refusal)
         assert len(turn.tool_calls) == len(state.complete_calls)

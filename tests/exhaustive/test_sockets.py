@@ -96,7 +96,7 @@ def _salvaged(cut: SocketCut) -> set[Answer]:
     if cut.fault.ending is Ending.RESET:
         ends += [end for end in boundaries(stream.data) if end < cut.offset]
     states = [state_of(stream.dialect, stream.data[:end]) for end in ends]
-    stop = TOOL_STOP[stream.dialect]
+    stop = TOOL_STOP.get(stream.dialect, "tool_use")
     return {Answer(state.text, "", state.complete_calls, stop) for state in states if state.complete_calls}
 
 

@@ -33,7 +33,7 @@ def odd_streams() -> list[OddStream]:
     """More than a hundred."""
     found = [OddStream(f"drip-{stream}", stream, _drip, 10.0) for stream in STREAMS]
     found += [OddStream(f"slow-{stream}", stream, _even_pace, 200.0) for stream in STREAMS]
-    found += [_pinged(stream) for stream in STREAMS[::3]]
+    found += [_pinged(stream) for stream in STREAMS[::3] if stream.dialect in PINGS]
     return found + _named()
 
 

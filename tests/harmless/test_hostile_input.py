@@ -9,6 +9,7 @@ import pytest
 
 from seamstream._core import JsonScanner, Splice
 from tests.corpus import STREAMS, CorpusStream, by_name, prose
+from tests.corpus.stream import choices_of
 from tests.support.memory import peak_growth_bytes
 from tests.support.wire import spoken
 
@@ -111,7 +112,7 @@ def _byte_reads(stream: CorpusStream) -> Iterator[bytes]:
 def test_a_passed_limit_leaves_a_healthy_stream_verbatim(
     stream: CorpusStream, limits: dict[str, Any]
 ) -> None:
-    splice = Splice(stream.dialect, choices=stream.request.get("n", 1), **limits)
+    splice = Splice(stream.dialect, choices=choices_of(stream), **limits)
     out = b"".join(splice.feed(read) for read in _byte_reads(stream)) + splice.expire()
     assert spoken(out + splice.pending()) == spoken(stream.data)
     assert len(out + splice.pending()) == len(stream.data)

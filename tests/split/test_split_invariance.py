@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from seamstream._core import Splice
 from tests.corpus import STREAMS, CorpusStream
+from tests.corpus.stream import choices_of
 from tests.split.recovered import Scene, scenes
 from tests.support.recordings import require_recordings, whole_recordings
 from tests.support.wire import spoken
@@ -26,7 +27,7 @@ def _pieces(data: bytes, cuts: Iterable[int]) -> list[bytes]:
 
 
 def _splice(stream: CorpusStream, reader: Any) -> Splice:
-    return Splice(stream.dialect, reader=reader, choices=stream.request.get("n", 1))
+    return Splice(stream.dialect, reader=reader, choices=choices_of(stream))
 
 
 def _verbatim(stream: CorpusStream, reads: list[bytes]) -> Result:

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from tests.corpus.stream import Dialect
-from tests.support import responses_state
+from tests.support import gemini_state, responses_state
 
 NORMAL_CHAT_STOPS = {"stop", "length", "tool_calls", "content_filter", "function_call"}
 CLOSING_CHAT_STOPS = {"stop", "tool_calls", "function_call"}
@@ -115,6 +115,8 @@ def state_of(dialect: Dialect, data: bytes) -> CutState:
             state.error = str(event.get("error") or event)
         elif dialect == "openai-chat":
             _read_chat(state, event)
+        elif dialect == "gemini":
+            gemini_state.read_chunk(state, event, OpenCall)
         elif dialect == "openai-responses":
             responses_state.read_event(state, blocks, event, OpenCall)
         else:

@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 from seamstream.testing.answer import Answer, Part, Reasoning, Refusal, Text, Tool, signature_of
-from seamstream.testing.model import DeterministicModel, Reply
+from seamstream.testing.model import STREAM_BY_PATH, DeterministicModel, Reply
 from tests.corpus import CorpusStream
 from tests.corpus.stream import Dialect, pieces
 from tests.support.cut_state import events_of
@@ -44,8 +44,8 @@ class Responder:
         self._provider = Provider(stream)
         self._stream = stream
 
-    def reply(self, _dialect: Dialect, body: dict[str, Any]) -> Reply:
-        if not body.get("stream"):
+    def reply(self, dialect: Dialect, body: dict[str, Any]) -> Reply:
+        if not body.get("stream", dialect in STREAM_BY_PATH):
             return Reply(200, {"content-type": "application/json"}, body=b'{"recorded": true}')
         status, data = self._provider.reply(json.dumps(body).encode())
         kind = "text/event-stream" if status == 200 else "application/json"

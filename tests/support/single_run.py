@@ -15,6 +15,7 @@ from seamstream.recovery.retry_budget import RetryBudget
 from seamstream.runner import SyncRun, run_sync
 from seamstream.testing.clock import FakeClock
 from tests.corpus import CorpusStream
+from tests.corpus.stream import choices_of
 
 PAUSED_READER = b""
 """In a script: the time until the next step passes while the reader takes nothing."""
@@ -42,7 +43,7 @@ def run_healthy(
     """Play `stream` as `script` delivers it and end it cleanly. Every request gets the same answer."""
     clock = FakeClock()
     services = Services(clock, profiles=ProfileBook(), budget=RetryBudget())
-    facts = {"body": json.dumps(stream.request).encode(), "choices": stream.request.get("n", 1), **spec}
+    facts = {"body": json.dumps(stream.request).encode(), "choices": choices_of(stream), **spec}
     run_spec = RunSpec(
         run_id="run",
         dialect=stream.dialect,

@@ -10,9 +10,13 @@ from functools import cache, lru_cache
 import anthropic
 import httpx2
 import openai
+from google import genai
+from google.genai import errors as genai_errors
+from google.genai import types as genai_types
 
 from tests.corpus.stream import Dialect
 from tests.support.cut_state import state_of
+from tests.support.gemini_reading import GeminiFold
 from tests.support.reading import Answer, ChatFold, MessageFold, Reading
 from tests.support.responses_reading import ResponsesFold
 
@@ -24,9 +28,7 @@ def turn_of(dialect: Dialect, data: bytes) -> Reading:
     """Everything the dialect's own SDK reads from `data`; an error event of the stream ends the reading."""
     if dialect == "openai-chat" and b'"content":[{' in data:
         return wire_turn_of(dialect, data)  # Mistral's lists of parts, which openai-python refuses
-    if dialect == "openai-responses":
-        return _read_responses(data)
-    return _read_chat(data) if dialect == "openai-chat" else _read_messages(data)
+    return _READERS[dialect](data)
 
 
 def wire_turn_of(dialect: Dialect, data: bytes) -> Reading:
@@ -57,6 +59,24 @@ def _anthropic_client() -> tuple[anthropic.Anthropic, _Canned]:
     canned = _Canned()
     http = httpx2.Client(transport=canned)
     return anthropic.Anthropic(api_key="none", base_url="http://t", max_retries=0, http_client=http), canned
+
+
+@cache
+def _gemini_client() -> tuple[genai.Client, _Canned]:
+    canned = _Canned()
+    options = genai_types.HttpOptions(base_url="http://t", httpx_client=httpx2.Client(transport=canned))
+    return genai.Client(api_key="none", http_options=options), canned
+
+
+def _read_gemini(data: bytes) -> Reading:
+    client, canned = _gemini_client()
+    canned.body, fold = data, GeminiFold()
+    try:
+        for chunk in client.models.generate_content_stream(model="m", contents="q"):
+            fold.add(chunk)
+    except genai_errors.APIError as failure:
+        return fold.reading(str(failure))
+    return fold.reading()
 
 
 def _read_chat(data: bytes) -> Reading:
@@ -93,3 +113,11 @@ def _read_messages(data: bytes) -> Reading:
             error = str(failure)
         message = stream.current_message_snapshot if fold.begun else None
     return fold.reading(message, error)
+
+
+_READERS = {
+    "openai-chat": _read_chat,
+    "openai-responses": _read_responses,
+    "anthropic": _read_messages,
+    "gemini": _read_gemini,
+}

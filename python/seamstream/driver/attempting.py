@@ -17,7 +17,7 @@ from .guard import DEGRADED, MUST_END, SEAM_REFUSED, WHOLE
 from .parts import Parts, Steps
 from .timers import Due
 
-_STOP_IS_PROOF: Final = frozenset({"openai-chat"})
+_STOP_IS_PROOF: Final = frozenset({"openai-chat", "gemini"})
 """Dialects whose stop reasons prove the answer complete; elsewhere only the end event does."""
 
 _NOT_WHOLE: Final = MUST_END | DEGRADED | SEAM_REFUSED

@@ -91,6 +91,7 @@ class _ErrorFacts:
     message: str = ""
     numeric_code: int | None = None
     anthropic_shape: bool = False
+    daily_quota: bool = False
 
     @classmethod
     def of(cls, document: Any, known: InBandError | None = None) -> _ErrorFacts:
@@ -99,7 +100,8 @@ class _ErrorFacts:
         message = str(error.get("message") or (known.message if known else "") or error.get("detail") or "")
         numbers = [int(code) for code in codes if code.isdecimal() and 400 <= int(code) <= 599]
         anthropic = isinstance(document, dict) and document.get("type") == "error"
-        return cls(codes, message[:MAX_MESSAGE_CHARS], numbers[0] if numbers else None, anthropic)
+        number = numbers[0] if numbers else None
+        return cls(codes, message[:MAX_MESSAGE_CHARS], number, anthropic, _is_daily_quota(error))
 
 
 def _error_object(document: Any) -> dict[str, Any]:
@@ -116,12 +118,14 @@ def _error_object(document: Any) -> dict[str, Any]:
 
 def _codes(error: Mapping[str, Any], known: InBandError | None) -> Iterator[str]:
     """Every code of an error object, the most exact first."""
+    yield from (detail["reason"] for detail in _details(error) if isinstance(detail.get("reason"), str))
     for path in (
         ("details", "error_code"),
         ("metadata", "error_type"),
         ("innererror", "code"),
         ("code",),
         ("type",),
+        ("status",),
     ):
         value: Any = error
         for key in path:
@@ -133,7 +137,21 @@ def _codes(error: Mapping[str, Any], known: InBandError | None) -> Iterator[str]
             yield code
 
 
+def _details(error: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Google's list of details: a reason, a wait, the quotas that were passed."""
+    details = error.get("details")
+    return [detail for detail in details if isinstance(detail, dict)] if isinstance(details, list) else []
+
+
+def _is_daily_quota(error: Mapping[str, Any]) -> bool:
+    """Is a quota passed that no wait of ours can outlast?"""
+    violations = [each for detail in _details(error) for each in detail.get("violations") or ()]
+    return any(isinstance(each, dict) and "PerDay" in str(each.get("quotaId", "")) for each in violations)
+
+
 def _kind(facts: _ErrorFacts, status: int | None) -> FailureKind:
+    if facts.daily_quota:
+        return FailureKind.QUOTA
     words = [normalise(code) for code in facts.codes]
     for word in words:
         if word in SPECIFIC_CODES:
@@ -157,10 +175,12 @@ def _failure(kind: FailureKind, hint: RetryHint, facts: _ErrorFacts, status: int
 
 
 def _parse(body: bytes) -> Any:
+    """The document; Google puts the error of an answer that was to be an array into an array."""
     try:
-        return orjson.loads(body)
+        document = orjson.loads(body)
     except orjson.JSONDecodeError:
         return None
+    return document[0] if isinstance(document, list) and document else document
 
 
 def _data_of(raw: bytes) -> bytes:

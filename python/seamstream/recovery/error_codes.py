@@ -69,6 +69,7 @@ SPECIFIC_CODES: Final = _table(
         """,
         FailureKind.AUTH: """
             authentication_error authentication invalid_api_key permission_error permission_denied
+            api_key_invalid api_key_service_blocked unauthenticated
         """,
         FailureKind.UNKNOWN_MODEL: "model_not_found not_found_error DeploymentNotFound",
         FailureKind.OVERLOADED: "overloaded_error provider_overloaded insufficient_system_resource",
@@ -165,7 +166,7 @@ STATUS_OF_KIND: Final[dict[FailureKind, int]] = {
 # Providers name these two only in the message of a client error.
 OVERFLOW_WORDING: Final = re.compile(
     r"prompt is too long|maximum context length|too many tokens|input is too long"
-    r"|exceeds? the (?:available )?context",
+    r"|exceeds? the (?:available )?context|exceeds? the maximum number of tokens",
     re.IGNORECASE,
 )
 PREFILL_WORDING: Final = re.compile(

@@ -56,10 +56,20 @@ def read_request(
 
 def _messages(dialect: Dialect, body: dict[str, Any]) -> list[dict[str, Any]]:
     """The messages of a request; in Responses a text is one, and an item may be something else."""
+    if dialect == "gemini":
+        return [_turn(content) for content in body.get("contents") or ()]
     if dialect != "openai-responses":
         return body.get("messages") or []
     given = body.get("input") or []
     return [{"role": "user", "content": given}] if isinstance(given, str) else given
+
+
+def _turn(content: dict[str, Any]) -> dict[str, Any]:
+    """A turn of Gemini's as the other dialects would write it."""
+    parts = content.get("parts") or ()
+    blocks = [{"type": "tool_use"} if "functionCall" in part else {"type": "text", **part} for part in parts]
+    role = "assistant" if content.get("role") == "model" else "user"
+    return {"role": role, "content": [block for block in blocks if not block.get("thought")]}
 
 
 def spoken(message: dict[str, Any]) -> str:
@@ -78,7 +88,9 @@ def _read_prefill(
     accepts_prefill: bool,
     accepted_flags: Collection[str],
 ) -> Asked:
-    message = body["messages"][-1]
+    message = _messages(dialect, body)[-1]
+    if dialect == "gemini" and not accepts_prefill:
+        raise RejectedError("Requests ending with a model turn are not supported.")
     if dialect == "openai-chat":
         flags = _flags(body, message)
         if refused := flags - set(accepted_flags):

@@ -21,6 +21,7 @@ _CHAT_STOP = {
     "tool_calls": "tool_use",
     "function_call": "tool_use",
 }
+_GEMINI_STOP = {"MAX_TOKENS": "max_tokens", "SAFETY": "content_filter"}
 _RESPONSES_STOP = {"max_output_tokens": "max_tokens"}
 
 
@@ -65,6 +66,8 @@ def read_turn(dialect: Dialect, received: bytes, *, choice: int = 0) -> ReadTurn
             turn.error = event.get("error") or event
         elif dialect == "openai-chat":
             _read_chunk(event, turn, raw_calls, choice)
+        elif dialect == "gemini":
+            _read_candidates(event, turn, raw_calls, choice)
         elif dialect == "openai-responses":
             _read_item_event(event, turn, raw_calls)
         else:
@@ -122,6 +125,28 @@ def _read_chunk(chunk: dict[str, Any], turn: ReadTurn, raw_calls: dict[int, _Raw
             turn.stop = _CHAT_STOP.get(found["finish_reason"], found["finish_reason"])
             turn.ended = True
             _close(raw_calls)
+
+
+def _read_candidates(
+    chunk: dict[str, Any], turn: ReadTurn, raw_calls: dict[int, _RawCall], choice: int
+) -> None:
+    """Whole calls only: streamed pieces of arguments are no answer of the test model's."""
+    for found in chunk.get("candidates") or ():
+        if found.get("index", 0) != choice:
+            continue
+        turn.response_ids.add(chunk.get("responseId", ""))
+        for part in (found.get("content") or {}).get("parts") or ():
+            if call := part.get("functionCall"):
+                _grow(raw_calls, len(raw_calls), call["name"], json.dumps(call.get("args") or {}))
+                _close(raw_calls)
+            elif part.get("thought"):
+                turn.reasoning += part.get("text") or ""
+            else:
+                turn.text += part.get("text") or ""
+        if reason := found.get("finishReason"):
+            ended = "tool_use" if raw_calls else "end_turn"
+            turn.stop = ended if reason == "STOP" else _GEMINI_STOP.get(reason, reason)
+            turn.ended = True
 
 
 def _read_event(event: dict[str, Any], turn: ReadTurn, raw_calls: dict[int, _RawCall]) -> None:

@@ -1,4 +1,4 @@
-"""A provider on a real socket that really breaks, by script, for chat completions, responses and messages."""
+"""A provider on a real socket that really breaks, by script, for every protocol that its table lists."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ _DIALECTS: dict[str, Dialect] = {
     "/v1/chat/completions": "openai-chat",
     "/v1/responses": "openai-responses",
     "/v1/messages": "anthropic",
+    "/v1beta/models/test-model:streamGenerateContent?alt=sse": "gemini",
 }
 
 Script = Sequence[Fault] | Callable[[Exchange], Fault]

@@ -63,9 +63,9 @@ class DeterministicModel:
         except RejectedError as error:
             body_400 = error_body(dialect, 400, str(error))
             return Reply(400, {"content-type": "application/json"}, body=body_400)
-        said = self._say(asked).stopped_before(_stop_sequences(body)).limited(limit)
+        said = self._say(asked).stopped_before(_stop_sequences(_settings(dialect, body))).limited(limit)
         options = self._options_for(dialect, body)
-        if body.get("stream"):
+        if body.get("stream", dialect in STREAM_BY_PATH):
             headers = {"content-type": "text/event-stream; charset=utf-8"}
             return Reply(200, headers, events=render(dialect, said, options=options))
         whole = compact(render_whole(dialect, said, options)).encode()
@@ -85,7 +85,7 @@ class DeterministicModel:
 
     def _options_for(self, dialect: Dialect, body: dict[str, Any]) -> RenderOptions:
         messages = compact([body.get(name) for name in _ASKED_IN[dialect]])
-        others = self.options.others or (self.answer,) * (int(body.get("n") or 1) - 1)
+        others = self.options.others or (self.answer,) * (_choices(dialect, body) - 1)
         wants_usage = bool((body.get("stream_options") or {}).get("include_usage"))
         return replace(
             self.options,
@@ -101,11 +101,20 @@ _ASKED_IN: dict[Dialect, tuple[str, str]] = {
     "openai-chat": ("system", "messages"),
     "openai-responses": ("instructions", "input"),
     "anthropic": ("system", "messages"),
+    "gemini": ("systemInstruction", "contents"),
 }
-_LIMITS = ("max_completion_tokens", "max_tokens", "max_output_tokens")
+STREAM_BY_PATH: tuple[Dialect, ...] = ("gemini",)
+"""Dialects whose requests ask for a stream by their path, not in their body."""
+_LIMITS = ("max_completion_tokens", "max_tokens", "max_output_tokens", "maxOutputTokens")
 
 
-def _token_limit(dialect: Dialect, body: dict[str, Any]) -> int | None:
+def _settings(dialect: Dialect, body: dict[str, Any]) -> dict[str, Any]:
+    """Where limits and stop sequences stand."""
+    return body.get("generationConfig") or {} if dialect == "gemini" else body
+
+
+def _token_limit(dialect: Dialect, request: dict[str, Any]) -> int | None:
+    body = _settings(dialect, request)
     name, limit = next(((name, body[name]) for name in _LIMITS if body.get(name) is not None), ("", None))
     if limit is None:
         return None
@@ -119,8 +128,13 @@ def _token_limit(dialect: Dialect, body: dict[str, Any]) -> int | None:
 
 
 def _stop_sequences(body: dict[str, Any]) -> list[str]:
-    given = body.get("stop_sequences") or body.get("stop") or []
+    given = body.get("stop_sequences") or body.get("stop") or body.get("stopSequences") or []
     return [given] if isinstance(given, str) else list(given)
+
+
+def _choices(dialect: Dialect, body: dict[str, Any]) -> int:
+    settings = _settings(dialect, body)
+    return int(settings.get("n") or settings.get("candidateCount") or 1)
 
 
 def _begin_with(blanks: str, answer: Answer) -> Answer:

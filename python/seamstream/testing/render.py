@@ -8,6 +8,7 @@ from ..recovery.continuation.facts import Dialect
 from .answer import Answer
 from .render_anthropic import anthropic_body, render_anthropic
 from .render_chat import chat_body, render_chat
+from .render_gemini import gemini_body, render_gemini
 from .render_options import RenderOptions
 from .render_responses import render_responses, responses_body
 
@@ -15,6 +16,7 @@ _WRITERS = {
     "openai-chat": (render_chat, chat_body),
     "openai-responses": (render_responses, responses_body),
     "anthropic": (render_anthropic, anthropic_body),
+    "gemini": (render_gemini, gemini_body),
 }
 
 

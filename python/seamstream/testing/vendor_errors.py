@@ -1,4 +1,4 @@
-"""Errors as the two vendors write them, for an HTTP status: as a body and as an event inside a stream."""
+"""Errors as the vendors write them, for an HTTP status: as a body and as an event inside a stream."""
 
 from __future__ import annotations
 
@@ -28,6 +28,17 @@ _CHAT_TYPES: dict[int, tuple[str, str | int | None]] = {
     429: ("rate_limit_error", "rate_limit_exceeded"),
     500: ("server_error", None),
 }
+_GOOGLE_STATUSES = {
+    400: "INVALID_ARGUMENT",
+    401: "UNAUTHENTICATED",
+    403: "PERMISSION_DENIED",
+    404: "NOT_FOUND",
+    429: "RESOURCE_EXHAUSTED",
+    500: "INTERNAL",
+    504: "DEADLINE_EXCEEDED",
+}
+_UNNAMED_EVENTS = ("openai-chat", "gemini")
+"""Dialects whose streams name no events."""
 _MESSAGES = {
     429: "Rate limit reached, slow down.",
     500: "The server had an error while processing the request.",
@@ -42,6 +53,9 @@ def error_data(dialect: Dialect, status: int, message: str | None = None) -> dic
     if dialect == "anthropic":
         error = {"type": _ANTHROPIC_TYPES.get(status, "api_error"), "message": text}
         return {"type": "error", "error": error, "request_id": "req_test"}
+    if dialect == "gemini":
+        google = _GOOGLE_STATUSES.get(status, "UNAVAILABLE")
+        return {"error": {"code": status, "message": text, "status": google}}
     # Servers that speak OpenAI's protocol without being OpenAI put the HTTP status where OpenAI has no code.
     kind, code = _CHAT_TYPES.get(status, ("server_error", status))
     return {"error": {"message": text, "type": kind, "param": None, "code": code}}
@@ -57,7 +71,7 @@ def error_event(dialect: Dialect, status: int) -> bytes:
     data = error_data(dialect, status)
     if dialect == "openai-responses":
         data = {"type": "error", **data}
-    return sse(data, RenderOptions(), event=None if dialect == "openai-chat" else "error")
+    return sse(data, RenderOptions(), event=None if dialect in _UNNAMED_EVENTS else "error")
 
 
 def keep_alive_event(dialect: Dialect) -> bytes:

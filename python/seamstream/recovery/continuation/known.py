@@ -23,6 +23,7 @@ KNOWN: Final[tuple[Profile, ...]] = (
     Profile(("prompt",), dialect="openai-chat"),
     Profile(("prompt",), dialect="openai-responses"),
     Profile(("prefill", "prompt"), dialect="anthropic"),
+    Profile(("prefill", "prompt"), dialect="gemini"),
 )
 """Hosts that are not named here get the last row of their dialect."""
 
@@ -41,11 +42,17 @@ SERVERS: Final[Mapping[str, Profile]] = {
 _CLAUDE_VERSION = re.compile(r"claude-(?:[a-z]+-)?(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)", re.ASCII)
 _CLAUDE_NEW_FAMILY = re.compile(r"claude-(?:mythos|fable)", re.ASCII)
 _FIRST_WITHOUT_PREFILL: Final = (4, 6)
+_GEMINI_VERSION = re.compile(r"gemini-(\d{1,2})(?:\.(\d{1,2}))?(?!\d)(-flash-lite)?", re.ASCII)
+_FIRST_GEMINI_WITHOUT_PREFILL: Final = (3, 6)
+_FIRST_LITE_WITHOUT_PREFILL: Final = (3, 5)
 
 
 def refuses_prefill(model: str) -> bool:
-    """Is this one of the Claude models that are known to refuse a prefill (4.6 and later)?"""
+    """Is this model known to refuse a prefill: Claude from 4.6, Gemini from 3.6 (flash-lite 3.5)?"""
     name = model.lower()
+    if gemini := _GEMINI_VERSION.search(name):
+        first = _FIRST_LITE_WITHOUT_PREFILL if gemini[3] else _FIRST_GEMINI_WITHOUT_PREFILL
+        return (int(gemini[1]), int(gemini[2] or 0)) >= first
     if _CLAUDE_NEW_FAMILY.search(name):
         return True
     version = _CLAUDE_VERSION.search(name)

@@ -3,6 +3,8 @@
 mod anthropic;
 mod chat;
 mod chat_calls;
+mod gemini;
+mod gemini_arguments;
 mod responses;
 mod responses_book;
 mod responses_errors;
@@ -11,6 +13,7 @@ mod responses_write;
 
 pub use anthropic::Anthropic;
 pub use chat::Chat;
+pub use gemini::Gemini;
 pub use responses::Responses;
 
 use crate::delta::{Delta, PartKind, Stop};
@@ -98,6 +101,7 @@ pub fn by_name(name: &str) -> Option<Box<dyn Dialect>> {
         "openai-chat" => Some(Box::new(Chat::default())),
         "openai-responses" => Some(Box::new(Responses::default())),
         "anthropic" => Some(Box::new(Anthropic)),
+        "gemini" => Some(Box::new(Gemini::default())),
         _ => None,
     }
 }

@@ -368,10 +368,12 @@ impl Splice {
         self.learn_template(learnt);
     }
 
-    /// Keep-alives do not wait behind held events, once the message has begun; blank lines keep their place.
+    /// Keep-alives do not wait behind held events, once the message has begun; blank lines keep their place. Those of
+    /// another attempt do not pass where readers break on them.
     fn take_silent(&mut self, raw: &[u8], outbox: &mut Outbox<'_>, at: usize) {
         let separator = raw.iter().all(u8::is_ascii_whitespace);
-        if self.options.reader == Reader::Typed || (self.rewriting && separator) {
+        let unbearable = separator || self.dialect.keepalive(self.ids_seen).is_empty();
+        if self.options.reader == Reader::Typed || (self.rewriting && unbearable) {
             return;
         }
         if self.hold.is_empty() || (self.begun && !separator) {

@@ -34,6 +34,8 @@ class RequestForm:
     """Where in a request a bound of the output tokens may stand."""
     conversation: ClassVar[str] = "messages"
     """The member that holds the messages."""
+    choices_member: ClassVar[str] = ""
+    """The member that asks for several choices; empty where only one can be asked for."""
     streams_unasked: ClassVar[bool] = False
     """A request streams unless it says otherwise."""
 

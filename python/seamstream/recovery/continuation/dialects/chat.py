@@ -19,6 +19,7 @@ class ChatForm(RequestForm):
     name = "openai-chat"
     endings = ("/chat/completions",)
     limits = (("max_tokens",), ("max_completion_tokens",))
+    choices_member = "n"
 
     def read(self, document: Mapping[str, Any]) -> dict[str, Any]:
         response_type = get(document, "response_format", "type")

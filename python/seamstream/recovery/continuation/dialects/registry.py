@@ -8,12 +8,14 @@ from ..facts import Dialect
 from .anthropic import AnthropicForm
 from .base import RequestForm
 from .chat import ChatForm
+from .gemini import GeminiForm
 from .responses import ResponsesForm
 
 FORMS: Final[tuple[RequestForm, ...]] = (
     ChatForm(),
     ResponsesForm(),
     AnthropicForm(),
+    GeminiForm(),
 )
 _BY_NAME: Final[dict[str, RequestForm]] = {form.name: form for form in FORMS}
 
