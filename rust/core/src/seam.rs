@@ -28,7 +28,6 @@ impl Join {
 pub const HOLD_CHARS: usize = 240;
 /// A shorter echo proves nothing, unless the whole text is shorter.
 pub const ANCHOR_CHARS: usize = 24;
-
 /// An exact continuation that says this much of the end again may be stuttering: less than an anchor, too much for
 /// chance.
 const STUTTER_CHARS: usize = 12;
@@ -181,7 +180,7 @@ impl Seam {
         if before.is_some_and(|mark| mark == '"' || closing_of(mark).is_some()) {
             return Likeness::No;
         }
-        let sentence_over = before.is_none_or(|c| matches!(c, '.' | '!' | '?' | ':' | '\n' | '。' | '`'))
+        let sentence_over = before.is_none_or(|c| matches!(c, '.' | '!' | '?' | ':' | '\n' | '。'))
             || self.stripped.contains('\n');
         let flows_on = self.held.first().is_some_and(|c| c.is_whitespace());
         if sentence_over || !flows_on {
@@ -190,15 +189,14 @@ impl Seam {
                 return found;
             }
         }
-        let fence = begins_like(&self.held, &['`', '`', '`']);
-        if before != Some('\n')
-            && !sentence_over
-            && fence != Likeness::No
-            && !(last && fence == Likeness::Maybe)
-        {
-            return fence;
+        if sentence_over {
+            return Likeness::No;
         }
-        if sentence_over { Likeness::No } else { preface::opener(&self.held, last) }
+        match begins_like(&self.held, &['`', '`', '`']) {
+            Likeness::Maybe if !last => Likeness::Maybe, // a fence does not open within a line
+            Likeness::Yes => Likeness::Yes,
+            _ => preface::opener(&self.held, last),
+        }
     }
 
     /// Looks for the place where the text goes on behind a preface. An echo that does not hold is passed over.

@@ -1,10 +1,10 @@
 //! What happens at and after a cut: taking stock, going on, and the closing bytes.
 
 use super::native::Cut;
-use super::{Reader, SeamMade, Splice, TypedEvent};
+use super::{Reader, Splice, TypedEvent};
 use crate::delta::{Failure, Key, PartKind, Stop};
 use crate::frame::Frame;
-use crate::seam::{Seam, StopWatch, Verdict};
+use crate::seam::{Seam, StopWatch};
 use crate::turn::{Change, Effect, Part};
 
 /// Plans that need a new attempt.
@@ -45,7 +45,8 @@ impl Splice {
         let whole = received - self.tail.len() as u64;
         let pending = if self.must_end() || self.done { 0 } else { self.take_pending_frame(&mut out) };
         self.tail.clear();
-        self.settle_open_seam();
+        self.watch = None;
+        self.seam = None; // what it had not decided is no progress
         self.hold.mark_shown(&mut self.turn);
         let closed = self.turn.complete_whole_calls(); // after that: nobody closed them for the reader either
         self.cut = Cut { unsettled: true, closed, offset: whole + pending, unended: pending > 0, undecided };
@@ -89,36 +90,6 @@ impl Splice {
             out.extend_from_slice(&bytes);
         }
         used
-    }
-
-    /// A seam that a second cut leaves undecided: sure text is kept, anything else was no progress.
-    fn settle_open_seam(&mut self) {
-        self.watch = None;
-        let Some(mut seam) = self.seam.take() else { return };
-        if !seam.has_text() {
-            return;
-        }
-        if let Verdict::Joined { join, text, guessed_blanks } = seam.push("")
-            && join != crate::seam::Join::Unanchored
-        {
-            self.keep_joined(join, &text, guessed_blanks);
-        }
-    }
-
-    fn keep_joined(&mut self, join: crate::seam::Join, text: &str, guessed_blanks: bool) {
-        self.seams.push(SeamMade {
-            offset: self.turn.joined(PartKind::Text).chars().count(),
-            plan: "R1",
-            join: join.as_str(),
-            attempt: self.streams(),
-            guessed_blanks,
-        });
-        self.effects.clear();
-        if self.turn.text(self.seam_key, self.seam_kind, text, &mut self.effects).is_ok() {
-            let effects = self.effects.clone();
-            self.hold.push(b"", effects, true, self.dialect.mark());
-            self.note_events();
-        }
     }
 
     /// The next attempt begins under that plan. Returns bytes that leave now.
