@@ -8,7 +8,9 @@ from tests.corpus import (
     chat_odd,
     chat_text,
     chat_tools,
+    cohere_streams,
     gemini_streams,
+    ollama_streams,
     responses_text,
     responses_tools,
 )
@@ -25,6 +27,8 @@ STREAMS: tuple[CorpusStream, ...] = tuple(
         anthropic_text,
         anthropic_tools,
         gemini_streams,
+        ollama_streams,
+        cohere_streams,
     )
     for stream in module.streams()
 )

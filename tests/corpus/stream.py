@@ -6,7 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-Dialect = Literal["openai-chat", "openai-responses", "anthropic", "gemini", "gemini-interactions"]
+from seamstream.recovery.continuation.facts import Dialect
+
+__all__ = ["CorpusStream", "Dialect", "choices_of", "pieces"]
+
+Unrecoverable = Literal[
+    "choices", "server tools", "structured output", "live call", "shown reasoning", "no turns"
+]
 
 
 @dataclass(frozen=True)
@@ -17,9 +23,7 @@ class CorpusStream:
     dialect: Dialect
     request: dict[str, Any]
     data: bytes
-    unrecoverable: (
-        Literal["choices", "server tools", "structured output", "live call", "shown reasoning"] | None
-    ) = None
+    unrecoverable: Unrecoverable | None = None
 
     def __str__(self) -> str:
         return self.name

@@ -31,6 +31,9 @@ IN_BAND: dict[Dialect, bytes] = {
     "anthropic": b"event: error\n"
     b'data: {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}\n\n',
     "gemini": b'data: {"error":{"code":503,"message":"Overloaded","status":"UNAVAILABLE"}}\r\n\r\n',
+    "ollama": b'{"error":"llama runner process has terminated"}\n',
+    "cohere": b"event: message-end\n"
+    b'data: {"type":"message-end","delta":{"finish_reason":"ERROR","error":"worker lost"}}\n\n',
 }
 PROFILES: dict[str, tuple[Any, ...]] = {"prefill": ("prefill", "prompt"), "prompt": ("prompt",)}
 SECOND: dict[Cause, Cause] = {

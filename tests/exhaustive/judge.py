@@ -23,9 +23,24 @@ from tests.support.typed_reader import fold
 Verdict = Literal["whole", "salvaged", "restart", "failure"]
 Reader = Callable[[Dialect, bytes], Reading]
 
-TOOL_STOP = {"openai-chat": "tool_calls"}
+TOOL_STOP: dict[Dialect, str] = {"openai-chat": "tool_calls", "ollama": "stop", "cohere": "TOOL_CALL"}
 """The stop reason of a salvaged turn, where the reader does not see `tool_use`."""
-NORMAL = {"stop": "end_turn", "length": "max_tokens", "tool_calls": "tool_use"}
+NORMAL = {
+    "stop": "end_turn",
+    "length": "max_tokens",
+    "tool_calls": "tool_use",
+    "COMPLETE": "end_turn",
+    "MAX_TOKENS": "max_tokens",
+    "TOOL_CALL": "tool_use",
+}
+ENDS: dict[Dialect, tuple[bytes, ...]] = {
+    "anthropic": (b'"type":"message_stop"',),
+    "openai-responses": (b'"type":"response.completed"', b'"type":"response.incomplete"'),
+    "gemini": (b'"finishReason"', b'"blockReason"'),
+    "ollama": (b'"done":true',),
+    "cohere": (b'"type":"message-end"',),
+}
+"""What stands in the last event of each choice, where a line of its own is not enough to tell it."""
 PLAN_VERDICT: dict[str | None, Verdict] = {
     None: "whole",  # only a last line feed was missing
     "R0": "whole",
@@ -99,12 +114,9 @@ def _check_bytes(played: Played, reading: Reading, expected: tuple[Answer, ...])
 
 def _ends(stream: CorpusStream, data: bytes) -> int:
     """How many terminal events there are in it."""
-    if stream.dialect == "anthropic":
-        return data.count(b'"type":"message_stop"')
-    if stream.dialect == "openai-responses":
-        return data.count(b'"type":"response.completed"') + data.count(b'"type":"response.incomplete"')
-    if stream.dialect == "gemini":
-        return (data.count(b'"finishReason"') + data.count(b'"blockReason"')) // choices_of(stream)
+    if stream.dialect in ENDS:
+        found = sum(data.count(mark) for mark in ENDS[stream.dialect])
+        return found // choices_of(stream) if stream.dialect == "gemini" else found
     return sum(line in (b"data: [DONE]", b"data:[DONE]") for line in data.splitlines())
 
 
@@ -112,6 +124,8 @@ def _check_events(played: Played, expected: tuple[Answer, ...]) -> None:
     folded = fold(played.run.events)
     answer, turn = expected[0], played.driver.turn
     stop = NORMAL.get(answer.stop or "", answer.stop)
+    if played.stream.dialect == "ollama" and answer.calls and stop == "end_turn":
+        stop = "tool_use"
     same = _of_objects if played.stream.dialect == "gemini" else alike
     due = Answer(answer.text, answer.refusal, tuple(map(same, answer.calls)), stop)
     assert replace(folded, calls=tuple(map(same, folded.calls))) == due, (folded, answer)

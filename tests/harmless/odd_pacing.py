@@ -12,6 +12,7 @@ from tests.support.wire import frames
 PINGS = {
     "openai-chat": b": still working\n\n",
     "openai-responses": b": still working\n\n",
+    "cohere": b": still working\n\n",
     "anthropic": b'event: ping\ndata: {"type": "ping"}\n\n',
 }
 IDLE_S, QUIET_S, FIRST_S = 119.0, 590.0, 595.0

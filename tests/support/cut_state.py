@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from tests.corpus.stream import Dialect
-from tests.support import gemini_state, responses_state
+from tests.support import cohere_state, gemini_state, ollama_state, responses_state
 
 NORMAL_CHAT_STOPS = {"stop", "length", "tool_calls", "content_filter", "function_call"}
 CLOSING_CHAT_STOPS = {"stop", "tool_calls", "function_call"}
@@ -77,6 +77,8 @@ def whole_arguments(raw: str | None) -> str:
 
 def events_of(data: bytes) -> list[str]:
     """The data of each event; at the end of input a pending one only if it is whole JSON or `[DONE]`."""
+    if data.startswith(b"{"):
+        return _lines_of(data)
     lines = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
     found: list[str] = []
     pending: list[bytes] = []
@@ -89,6 +91,12 @@ def events_of(data: bytes) -> list[str]:
     if lines[-1].startswith(b"data:"):
         pending.append(lines[-1][5:].removeprefix(b" "))
     return found + [text for text in _joined(pending) if _is_whole(text)]
+
+
+def _lines_of(data: bytes) -> list[str]:
+    """NDJSON: the last line only if it is whole."""
+    *lines, last = (line.decode("utf-8", "replace") for line in data.split(b"\n"))
+    return [line for line in lines if line.strip()] + [text for text in [last] if _is_whole(text)]
 
 
 def _joined(parts: list[bytes]) -> list[str]:
@@ -119,6 +127,10 @@ def state_of(dialect: Dialect, data: bytes) -> CutState:
             gemini_state.read_chunk(state, event, OpenCall)
         elif dialect == "openai-responses":
             responses_state.read_event(state, blocks, event, OpenCall)
+        elif dialect == "ollama":
+            ollama_state.read_line(state, event, OpenCall)
+        elif dialect == "cohere":
+            cohere_state.read_event(state, blocks, event, OpenCall)
         else:
             _read_anthropic(state, blocks, event)
     return state

@@ -12,14 +12,21 @@ from functools import cache, lru_cache
 from typing import Any
 
 from seamstream.testing.answer import Answer, Part, Reasoning, Refusal, Text, Tool, signature_of
-from seamstream.testing.model import STREAM_BY_PATH, DeterministicModel, Reply
+from seamstream.testing.model import STREAM_UNASKED, DeterministicModel, Reply
 from tests.corpus import CorpusStream
 from tests.corpus.stream import Dialect, pieces
 from tests.support.cut_state import events_of
 from tests.support.turns import turn_of
 from tests.support.wire import frames
 
-STOPS: dict[str | None, Any] = {"stop": "end_turn", "length": "max_tokens", "tool_calls": "tool_use"}
+STOPS: dict[str | None, Any] = {
+    "stop": "end_turn",
+    "length": "max_tokens",
+    "tool_calls": "tool_use",
+    "COMPLETE": "end_turn",
+    "MAX_TOKENS": "max_tokens",
+    "TOOL_CALL": "tool_use",
+}
 TOKEN_SIZES = (23, 41)
 """Long tokens keep the replies short; seams are anchored in characters, so nothing depends on them."""
 
@@ -45,7 +52,7 @@ class Responder:
         self._stream = stream
 
     def reply(self, dialect: Dialect, body: dict[str, Any]) -> Reply:
-        if not body.get("stream", dialect in STREAM_BY_PATH):
+        if not body.get("stream", dialect in STREAM_UNASKED):
             return Reply(200, {"content-type": "application/json"}, body=b'{"recorded": true}')
         status, data = self._provider.reply(json.dumps(body).encode())
         kind = "text/event-stream" if status == 200 else "application/json"

@@ -68,6 +68,8 @@ def _load(path: Path) -> Iterator[CorpusStream]:
         for number, (start, end) in enumerate(zip(starts, [*starts[1:], None], strict=True), 1):
             name = path.stem if len(starts) == 1 else f"{path.stem}#{number}"
             yield _responses(name, events[start:end], lines[start:end])
+    elif events[0].get("type") == "message-start":
+        yield _cohere(path.stem, events, lines)
     elif any(_is_chat(event) for event in events[:2]):
         yield _chat(path.stem, lines)
 
@@ -93,6 +95,13 @@ def _chat(name: str, lines: list[str]) -> CorpusStream:
     data = "".join(f"data: {line}\n\n" for line in [*lines, *done]).encode()
     body = {"model": "recorded", "stream": True, "messages": _asked(name)}
     return CorpusStream(name, "openai-chat", body, data, _long_call("openai-chat", data))
+
+
+def _cohere(name: str, events: list[dict[str, Any]], lines: list[str]) -> CorpusStream:
+    parts = [f"event: {event['type']}\ndata: {line}\n\n" for event, line in zip(events, lines, strict=True)]
+    body = {"model": "recorded", "stream": True, "messages": _asked(name)}
+    data = "".join(parts).encode()
+    return CorpusStream(name, "cohere", body, data, _long_call("cohere", data))
 
 
 def _responses(name: str, events: list[dict[str, Any]], lines: list[str]) -> CorpusStream:

@@ -5,6 +5,7 @@ The result is memoised by the bytes, because thousands of cuts lead to the same 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache, lru_cache
 
 import anthropic
@@ -15,8 +16,10 @@ from google.genai import errors as genai_errors
 from google.genai import types as genai_types
 
 from tests.corpus.stream import Dialect
+from tests.support.cohere_reading import read_cohere
 from tests.support.cut_state import state_of
 from tests.support.gemini_reading import GeminiFold
+from tests.support.ollama_reading import ID, read_ollama
 from tests.support.reading import Answer, ChatFold, MessageFold, Reading
 from tests.support.responses_reading import ResponsesFold
 
@@ -35,7 +38,8 @@ def wire_turn_of(dialect: Dialect, data: bytes) -> Reading:
     """The same from the small reader, for long streams of one choice: it is a hundred times faster."""
     state = state_of(dialect, data)
     answer = Answer(state.text, state.refusal, state.complete_calls, state.stops.get(0))
-    return Reading((answer,), tuple(state.ids), (), state.error, (None, None))
+    ids = ID if dialect == "ollama" else tuple(state.ids)
+    return Reading((answer,), ids, (), state.error, (None, None))
 
 
 class _Canned(httpx2.BaseTransport):
@@ -115,9 +119,11 @@ def _read_messages(data: bytes) -> Reading:
     return fold.reading(message, error)
 
 
-_READERS = {
+_READERS: dict[Dialect, Callable[[bytes], Reading]] = {
     "openai-chat": _read_chat,
     "openai-responses": _read_responses,
     "anthropic": _read_messages,
     "gemini": _read_gemini,
+    "ollama": read_ollama,
+    "cohere": read_cohere,
 }

@@ -5,13 +5,19 @@ from __future__ import annotations
 import re
 
 FRAME = re.compile(rb".*?(?:\r\n\r\n|\n\n|\r\r)", re.DOTALL)
+LINE = re.compile(rb".*?\n", re.DOTALL)
+"""The frames of NDJSON, which begins with an object where an event stream begins with a field's name."""
 LINE_END = re.compile(rb"\r\n|\n|\r")
 PING = re.compile(rb"event: ?ping$")
 
 
+def _frame(data: bytes) -> re.Pattern[bytes]:
+    return LINE if data.startswith(b"{") else FRAME
+
+
 def frames(data: bytes) -> list[bytes]:
     """Each event with its blank line; a half one at the end is the last item."""
-    found = FRAME.findall(data)
+    found = _frame(data).findall(data)
     rest = data[sum(map(len, found)) :]
     return found + ([rest] if rest else [])
 
@@ -19,7 +25,7 @@ def frames(data: bytes) -> list[bytes]:
 def boundaries(data: bytes) -> list[int]:
     """The offsets right behind a blank line."""
     ends, at = [], 0
-    for frame in FRAME.findall(data):
+    for frame in _frame(data).findall(data):
         at += len(frame)
         ends.append(at)
     return ends

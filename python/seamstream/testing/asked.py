@@ -40,6 +40,8 @@ def read_request(
     accepted_flags: Collection[str] = (),
 ) -> Asked:
     """Decide what `body` asks for, or raise `RejectedError` with a text such as the vendor's."""
+    if dialect == "ollama" and "prompt" in body:
+        return _read_bare_prompt(body["prompt"], answer)
     messages = _messages(dialect, body)
     if not messages:
         raise RejectedError("messages: at least one message is required")
@@ -104,6 +106,15 @@ def _read_prefill(
     prefix = spoken(message)
     _check_prefix(prefix, answer)
     return Asked("prefill", len(prefix))
+
+
+def _read_bare_prompt(prompt: str, answer: Answer) -> Asked:
+    """A text without turns is gone on with where it ends like the answer begins."""
+    said = next(
+        (at for at in range(len(answer.text), 0, -1) if prompt.endswith(answer.text[:at])),
+        0,
+    )
+    return Asked("prefill", said) if said else Asked("base")
 
 
 def _flags(body: dict[str, Any], message: dict[str, Any]) -> set[str]:

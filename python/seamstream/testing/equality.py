@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -22,6 +23,12 @@ _CHAT_STOP = {
     "function_call": "tool_use",
 }
 _GEMINI_STOP = {"MAX_TOKENS": "max_tokens", "SAFETY": "content_filter"}
+_COHERE_STOP = {
+    "COMPLETE": "end_turn",
+    "MAX_TOKENS": "max_tokens",
+    "STOP_SEQUENCE": "stop_sequence",
+    "TOOL_CALL": "tool_use",
+}
 _RESPONSES_STOP = {"max_output_tokens": "max_tokens"}
 
 
@@ -58,7 +65,7 @@ class ReadTurn:
 def read_turn(dialect: Dialect, received: bytes, *, choice: int = 0) -> ReadTurn:
     """The turn in `received`, which may break off anywhere."""
     turn, raw_calls = ReadTurn(), dict[int, _RawCall]()
-    for data in _event_data(received):
+    for data in _lines(received) if dialect == "ollama" else _event_data(received):
         if data == "[DONE]":
             continue
         event = json.loads(data)
@@ -68,10 +75,8 @@ def read_turn(dialect: Dialect, received: bytes, *, choice: int = 0) -> ReadTurn
             _read_chunk(event, turn, raw_calls, choice)
         elif dialect == "gemini":
             _read_candidates(event, turn, raw_calls, choice)
-        elif dialect == "openai-responses":
-            _read_item_event(event, turn, raw_calls)
         else:
-            _read_event(event, turn, raw_calls)
+            _READERS[dialect](event, turn, raw_calls)
     turn.calls = [_call(raw_calls[index]) for index in sorted(raw_calls)]
     return turn
 
@@ -105,6 +110,12 @@ def _event_data(received: bytes) -> list[str]:
         elif line.startswith(b"data:"):
             lines.append(line[5:].removeprefix(b" ").decode(errors="replace"))
     return events
+
+
+def _lines(received: bytes) -> list[str]:
+    """Every line of NDJSON that has come to its end."""
+    *closed, _ = received.split(b"\n")
+    return [line.decode(errors="replace") for line in closed if line.strip()]
 
 
 def _read_chunk(chunk: dict[str, Any], turn: ReadTurn, raw_calls: dict[int, _RawCall], choice: int) -> None:
@@ -172,6 +183,41 @@ def _read_event(event: dict[str, Any], turn: ReadTurn, raw_calls: dict[int, _Raw
         turn.ended = True
 
 
+def _read_line(line: dict[str, Any], turn: ReadTurn, raw_calls: dict[int, _RawCall]) -> None:
+    message = line.get("message") or {}
+    turn.text += (message.get("content") or "") + (line.get("response") or "")
+    turn.reasoning += (message.get("thinking") or "") + (line.get("thinking") or "")
+    for call in message.get("tool_calls") or ():
+        function = call["function"]
+        raw_calls[len(raw_calls)] = _RawCall(function["name"], json.dumps(function["arguments"]), closed=True)
+    if line.get("done"):
+        reason = line.get("done_reason") or "stop"
+        stop = "tool_use" if raw_calls and reason == "stop" else _CHAT_STOP.get(reason, reason)
+        turn.stop, turn.ended = stop, True
+
+
+def _read_cohere(event: dict[str, Any], turn: ReadTurn, raw_calls: dict[int, _RawCall]) -> None:
+    kind, index, delta = event.get("type"), event.get("index", 0), event.get("delta") or {}
+    message = delta.get("message") or {}
+    if kind == "message-start":
+        turn.response_ids.add(event["id"])
+    elif kind == "tool-plan-delta":
+        turn.reasoning += message["tool_plan"]
+    elif kind in ("content-start", "content-delta"):
+        turn.text += message["content"].get("text") or ""
+        turn.reasoning += message["content"].get("thinking") or ""
+    elif kind in ("tool-call-start", "tool-call-delta"):
+        function = message["tool_calls"]["function"]
+        _grow(raw_calls, index, function.get("name") or "", function.get("arguments") or "")
+    elif kind == "tool-call-end":
+        raw_calls[index].closed = True
+    elif kind == "message-end" and delta["finish_reason"] in ("ERROR", "TIMEOUT"):
+        turn.error = delta
+    elif kind == "message-end":
+        turn.stop = _COHERE_STOP.get(delta["finish_reason"], delta["finish_reason"])
+        turn.ended = True
+
+
 def _read_item_event(event: dict[str, Any], turn: ReadTurn, raw_calls: dict[int, _RawCall]) -> None:
     kind, index = event.get("type", ""), event.get("output_index", 0)
     if kind == "response.output_text.delta":
@@ -220,3 +266,11 @@ def _call(raw: _RawCall) -> Call:
     except ValueError:
         return Call(raw.name, raw.arguments, whole=raw.closed)
     return Call(raw.name, value, whole=raw.closed or (isinstance(value, dict) and bool(value)))
+
+
+_READERS: dict[Dialect, Callable[[dict[str, Any], ReadTurn, dict[int, _RawCall]], None]] = {
+    "openai-responses": _read_item_event,
+    "anthropic": _read_event,
+    "ollama": _read_line,
+    "cohere": _read_cohere,
+}

@@ -25,6 +25,8 @@ _DIALECTS: dict[str, Dialect] = {
     "/v1/responses": "openai-responses",
     "/v1/messages": "anthropic",
     "/v1beta/models/test-model:streamGenerateContent?alt=sse": "gemini",
+    "/api/chat": "ollama",
+    "/v2/chat": "cohere",
 }
 
 Script = Sequence[Fault] | Callable[[Exchange], Fault]

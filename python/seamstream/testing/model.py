@@ -65,8 +65,8 @@ class DeterministicModel:
             return Reply(400, {"content-type": "application/json"}, body=body_400)
         said = self._say(asked).stopped_before(_stop_sequences(_settings(dialect, body))).limited(limit)
         options = self._options_for(dialect, body)
-        if body.get("stream", dialect in STREAM_BY_PATH):
-            headers = {"content-type": "text/event-stream; charset=utf-8"}
+        if body.get("stream", dialect in STREAM_UNASKED):
+            headers = {"content-type": _STREAM_TYPES.get(dialect, "text/event-stream; charset=utf-8")}
             return Reply(200, headers, events=render(dialect, said, options=options))
         whole = compact(render_whole(dialect, said, options)).encode()
         return Reply(200, {"content-type": "application/json"}, body=whole)
@@ -94,6 +94,7 @@ class DeterministicModel:
             input_tokens=len(messages) // 4 + 1,
             include_usage=self.options.include_usage or wants_usage,
             others=others,
+            generates="prompt" in body,
         )
 
 
@@ -102,15 +103,19 @@ _ASKED_IN: dict[Dialect, tuple[str, str]] = {
     "openai-responses": ("instructions", "input"),
     "anthropic": ("system", "messages"),
     "gemini": ("systemInstruction", "contents"),
+    "ollama": ("system", "messages"),
+    "cohere": ("system", "messages"),
 }
-STREAM_BY_PATH: tuple[Dialect, ...] = ("gemini",)
-"""Dialects whose requests ask for a stream by their path, not in their body."""
-_LIMITS = ("max_completion_tokens", "max_tokens", "max_output_tokens", "maxOutputTokens")
+_STREAM_TYPES: dict[Dialect, str] = {"ollama": "application/x-ndjson"}
+STREAM_UNASKED: tuple[Dialect, ...] = ("gemini", "ollama")
+"""Dialects whose requests ask for a stream by their path, or by not saying otherwise."""
+_LIMITS = ("max_completion_tokens", "max_tokens", "max_output_tokens", "maxOutputTokens", "num_predict")
 
 
 def _settings(dialect: Dialect, body: dict[str, Any]) -> dict[str, Any]:
     """Where limits and stop sequences stand."""
-    return body.get("generationConfig") or {} if dialect == "gemini" else body
+    member = {"gemini": "generationConfig", "ollama": "options"}.get(dialect)
+    return body if member is None else body.get(member) or {}
 
 
 def _token_limit(dialect: Dialect, request: dict[str, Any]) -> int | None:

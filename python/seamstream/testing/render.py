@@ -8,7 +8,9 @@ from ..recovery.continuation.facts import Dialect
 from .answer import Answer
 from .render_anthropic import anthropic_body, render_anthropic
 from .render_chat import chat_body, render_chat
+from .render_cohere import cohere_body, render_cohere
 from .render_gemini import gemini_body, render_gemini
+from .render_ollama import ollama_body, render_ollama
 from .render_options import RenderOptions
 from .render_responses import render_responses, responses_body
 
@@ -17,6 +19,8 @@ _WRITERS = {
     "openai-responses": (render_responses, responses_body),
     "anthropic": (render_anthropic, anthropic_body),
     "gemini": (render_gemini, gemini_body),
+    "ollama": (render_ollama, ollama_body),
+    "cohere": (render_cohere, cohere_body),
 }
 
 

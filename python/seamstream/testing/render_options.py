@@ -25,6 +25,8 @@ class RenderOptions:
     """A keep-alive before every so many events: `event: ping` in Anthropic, a comment elsewhere."""
     others: tuple[Answer, ...] = ()
     line_end: str = "\n"
+    generates: bool = False
+    """Ollama's lines as `/api/generate` writes them."""
     ascii_json: bool = False
     """Escape everything outside ASCII, so that an emoji is a surrogate pair of escapes."""
 

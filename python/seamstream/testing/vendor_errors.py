@@ -56,6 +56,10 @@ def error_data(dialect: Dialect, status: int, message: str | None = None) -> dic
     if dialect == "gemini":
         google = _GOOGLE_STATUSES.get(status, "UNAVAILABLE")
         return {"error": {"code": status, "message": text, "status": google}}
+    if dialect == "ollama":
+        return {"error": text}
+    if dialect == "cohere":
+        return {"id": "err_test", "message": text}
     # Servers that speak OpenAI's protocol without being OpenAI put the HTTP status where OpenAI has no code.
     kind, code = _CHAT_TYPES.get(status, ("server_error", status))
     return {"error": {"message": text, "type": kind, "param": None, "code": code}}
@@ -69,6 +73,11 @@ def error_body(dialect: Dialect, status: int, message: str | None = None) -> byt
 def error_event(dialect: Dialect, status: int) -> bytes:
     """An error event inside a 200 stream."""
     data = error_data(dialect, status)
+    if dialect == "ollama":
+        return f"{compact(data)}\n".encode()
+    if dialect == "cohere":
+        end = {"finish_reason": "ERROR", "error": data["message"]}
+        return sse({"type": "message-end", "delta": end}, RenderOptions(), event="message-end")
     if dialect == "openai-responses":
         data = {"type": "error", **data}
     return sse(data, RenderOptions(), event=None if dialect in _UNNAMED_EVENTS else "error")
@@ -76,6 +85,8 @@ def error_event(dialect: Dialect, status: int) -> bytes:
 
 def keep_alive_event(dialect: Dialect) -> bytes:
     """What the dialect sends when it has nothing to say."""
+    if dialect == "ollama":
+        return b""
     return (
         sse({"type": "ping"}, RenderOptions(), event="ping")
         if dialect == "anthropic"

@@ -241,7 +241,8 @@ fn hex4(raw: &[u8], at: usize) -> Option<u32> {
     digits.iter().try_fold(0, |value, &digit| Some(value << 4 | char::from(digit).to_digit(16)?))
 }
 
-/// Appends `text` to `out` as the inside of a JSON string.
+/// Appends `text` to `out` as the inside of a JSON string. What Unicode calls a line end is escaped too: some clients
+/// split the wire there, and providers escape it.
 pub fn escape_into(text: &str, out: &mut Vec<u8>) {
     for character in text.chars() {
         match character {
@@ -250,7 +251,7 @@ pub fn escape_into(text: &str, out: &mut Vec<u8>) {
             '\n' => out.extend_from_slice(b"\\n"),
             '\r' => out.extend_from_slice(b"\\r"),
             '\t' => out.extend_from_slice(b"\\t"),
-            control if control < ' ' => {
+            control if control < ' ' || matches!(control, '\u{85}' | '\u{2028}' | '\u{2029}') => {
                 out.extend_from_slice(format!("\\u{:04x}", control as u32).as_bytes());
             }
             other => out.extend_from_slice(other.encode_utf8(&mut [0; 4]).as_bytes()),

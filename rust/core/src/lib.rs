@@ -10,6 +10,7 @@ pub mod frame;
 pub mod hold;
 pub mod json;
 pub mod limits;
+pub mod ndjson;
 pub mod preface;
 pub mod seam;
 pub mod splice;

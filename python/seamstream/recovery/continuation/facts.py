@@ -38,6 +38,8 @@ class RequestFacts:
     """The provider keeps the conversation, or the answer goes on at the provider without us."""
     resumable: bool = False
     """The provider was asked to go on with the answer even without its reader, and to keep its stream."""
+    bare_prompt: bool = False
+    """The model goes on in a text that has no turns."""
     tools_offered: bool = False
     thinking: bool = False
     thinking_budget_tokens: int = 0

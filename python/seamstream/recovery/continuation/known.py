@@ -24,6 +24,8 @@ KNOWN: Final[tuple[Profile, ...]] = (
     Profile(("prompt",), dialect="openai-responses"),
     Profile(("prefill", "prompt"), dialect="anthropic"),
     Profile(("prefill", "prompt"), dialect="gemini"),
+    Profile(("prefill", "prompt"), dialect="ollama"),
+    Profile(("prompt",), dialect="cohere"),
 )
 """Hosts that are not named here get the last row of their dialect."""
 

@@ -22,9 +22,9 @@ _SEARCH_CHARS: Final = 24
 _JOINER: Final = "\u200d"
 
 
-def fits(_facts: RequestFacts) -> bool:
+def fits(facts: RequestFacts) -> bool:
     """Any conversation may go on with a user turn."""
-    return True
+    return form_of(facts.dialect).prompts(facts)
 
 
 def put(asking: Asking) -> str:

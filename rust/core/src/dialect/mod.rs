@@ -3,8 +3,10 @@
 mod anthropic;
 mod chat;
 mod chat_calls;
+mod cohere;
 mod gemini;
 mod gemini_arguments;
+mod ollama;
 mod responses;
 mod responses_book;
 mod responses_errors;
@@ -13,7 +15,9 @@ mod responses_write;
 
 pub use anthropic::Anthropic;
 pub use chat::Chat;
+pub use cohere::Cohere;
 pub use gemini::Gemini;
+pub use ollama::Ollama;
 pub use responses::Responses;
 
 use crate::delta::{Delta, PartKind, Stop};
@@ -102,6 +106,8 @@ pub fn by_name(name: &str) -> Option<Box<dyn Dialect>> {
         "openai-responses" => Some(Box::new(Responses::default())),
         "anthropic" => Some(Box::new(Anthropic)),
         "gemini" => Some(Box::new(Gemini::default())),
+        "cohere" => Some(Box::new(Cohere::default())),
+        "ollama" => Some(Box::new(Ollama::default())),
         _ => None,
     }
 }

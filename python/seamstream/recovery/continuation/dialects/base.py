@@ -110,6 +110,10 @@ class RequestForm:
         """
         return None
 
+    def prompts(self, facts: RequestFacts) -> bool:
+        """May a user turn be put behind the answer so far?"""
+        return True
+
     def least_tokens(self, facts: RequestFacts) -> int:
         """The lowest bound of output tokens that a continuation may ask for."""
         return 1

@@ -8,7 +8,9 @@ from ..facts import Dialect
 from .anthropic import AnthropicForm
 from .base import RequestForm
 from .chat import ChatForm
+from .cohere import CohereForm
 from .gemini import GeminiForm
+from .ollama import OllamaForm
 from .responses import ResponsesForm
 
 FORMS: Final[tuple[RequestForm, ...]] = (
@@ -16,6 +18,8 @@ FORMS: Final[tuple[RequestForm, ...]] = (
     ResponsesForm(),
     AnthropicForm(),
     GeminiForm(),
+    OllamaForm(),
+    CohereForm(),
 )
 _BY_NAME: Final[dict[str, RequestForm]] = {form.name: form for form in FORMS}
 
