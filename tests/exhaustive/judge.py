@@ -16,6 +16,7 @@ from tests.corpus import CorpusStream
 from tests.corpus.stream import Dialect, choices_of
 from tests.exhaustive.cut import Played
 from tests.support.cut_state import CutState, state_of
+from tests.support.grammar import assert_well_formed
 from tests.support.responses_state import alike, canonical
 from tests.support.turns import Answer, Reading, turn_of
 from tests.support.typed_reader import fold
@@ -110,6 +111,7 @@ def _check_bytes(played: Played, reading: Reading, expected: tuple[Answer, ...])
     assert reading.answers == expected, (reading.answers, expected)
     assert len(reading.ids) == 1
     assert _ends(played.stream, played.run.data) == 1
+    assert_well_formed(played.stream.dialect, played.run.data, whole=True)
 
 
 def _ends(stream: CorpusStream, data: bytes) -> int:
@@ -156,5 +158,6 @@ def _check_failure(played: Played, reading: Reading | None) -> None:
     if reading is not None:
         assert any(answer.stop is None for answer in reading.answers) or not reading.answers
         assert _ends(played.stream, played.run.data) == 0
+        assert_well_formed(played.stream.dialect, played.run.data, whole=False)
         shown = "".join(answer.text for answer in reading.answers[:1])
         assert turn_of(played.stream.dialect, played.stream.data).answer.text.startswith(shown)

@@ -201,6 +201,50 @@ def test_bodies_of_other_servers_and_of_none(status: int, body: Any, kind: Failu
     assert http(status, body).kind is kind
 
 
+@pytest.mark.parametrize(
+    ("status", "message", "kind"),
+    [
+        (400, "too many tokens: total of 9000", K.OVERFLOW),
+        (400, "invalid request: message must be at least 1 token long", K.INVALID_REQUEST),
+        (401, "invalid api token", K.AUTH),
+        (402, "Please add or update your payment method", K.QUOTA),
+        (403, "forbidden", K.AUTH),
+        (404, "model 'command-x' not found", K.UNKNOWN_MODEL),
+        (422, "unprocessable entity", K.INVALID_REQUEST),
+        (429, "too many requests", K.RATE_LIMIT),
+        (498, "invalid token", K.AUTH),
+        (499, "request cancelled", K.SERVER_ERROR),
+        (500, "internal server error", K.SERVER_ERROR),
+        (501, "not implemented", K.INVALID_REQUEST),
+        (503, "service unavailable", K.OVERLOADED),
+        (504, "gateway timeout", K.TIMEOUT),
+    ],
+)
+def test_cohere_says_only_a_message(status: int, message: str, kind: FailureKind) -> None:
+    failure = http(status, {"id": "err_1", "message": message})
+    assert (failure.kind, failure.message) == (kind, message)
+    assert failure.retryable is (kind in RETRYABLE)
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "kind"),
+    [
+        (400, "model is required", K.INVALID_REQUEST),
+        (401, "unauthorized", K.AUTH),
+        (404, "model 'harbour:4b' not found, try pulling it first", K.UNKNOWN_MODEL),
+        (429, "too many concurrent requests", K.RATE_LIMIT),
+        (499, "client closed request", K.SERVER_ERROR),
+        (500, "llama runner process has terminated", K.SERVER_ERROR),
+        (502, "upstream unreachable", K.SERVER_ERROR),
+        (503, "server busy, maximum pending requests exceeded", K.OVERLOADED),
+    ],
+)
+def test_ollama_says_only_a_string(status: int, message: str, kind: FailureKind) -> None:
+    failure = http(status, {"error": message})
+    assert (failure.kind, failure.message) == (kind, message)
+    assert failure.retryable is (kind in RETRYABLE)
+
+
 class TestShouldRetry:
     def test_it_overrides_the_status(self) -> None:
         assert not http(503, chat("server_error"), {"x-should-retry": "false"}).retryable

@@ -93,6 +93,8 @@ def _read_prefill(
     message = _messages(dialect, body)[-1]
     if dialect == "gemini" and not accepts_prefill:
         raise RejectedError("Requests ending with a model turn are not supported.")
+    if dialect == "ollama" and not accepts_prefill:
+        return Asked("base")  # a template that closes the turn, without a word
     if dialect == "openai-chat":
         flags = _flags(body, message)
         if refused := flags - set(accepted_flags):

@@ -40,7 +40,7 @@ class DeterministicModel:
     answer: Answer
     persona: Persona = "plain"
     accepts_prefill: bool = True
-    """False: newer Anthropic models (400), OpenAI's chat (begins a new answer)."""
+    """False: newer Anthropic models (400), OpenAI's chat and some of Ollama's templates (a new answer)."""
     accepted_flags: tuple[str, ...] = ()
     """`prefix`, `continue_final_message`: fields of a chat request by which its last turn is gone on with."""
     echoes_prefix: bool = False

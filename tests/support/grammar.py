@@ -1,0 +1,63 @@
+"""Is what a reader got well-formed in its protocol?
+
+SDKs take a block that was never closed, or one that was opened twice, without a word, so reading with them
+proves nothing about it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from tests.corpus.stream import Dialect
+from tests.support.cut_state import events_of
+
+_OPENS = {"content-start": "content", "tool-call-start": "call", "citation-start": "citation"}
+_FEEDS = {"content-delta": "content", "tool-call-delta": "call"}
+_CLOSES = {"content-end": "content", "tool-call-end": "call", "citation-end": "citation"}
+
+
+def assert_well_formed(dialect: Dialect, data: bytes, *, whole: bool) -> None:
+    """`whole`: the answer came to its end; else it may stop anywhere, but only between events."""
+    if dialect in _GRAMMARS:
+        _GRAMMARS[dialect]([json.loads(event) for event in events_of(data)], whole)
+
+
+def _lines(lines: list[dict[str, Any]], whole: bool) -> None:
+    """Every line is of one endpoint, and the only `done` is the last."""
+    spoken = [line for line in lines if "error" not in line]
+    assert len({"message" in line for line in spoken}) <= 1, "chat and generate in one stream"
+    assert all(line.get("done") is False for line in spoken[: -1 if whole else None]), "done before the end"
+    if whole:
+        assert lines[-1].get("done") is True
+
+
+def _events(events: list[dict[str, Any]], whole: bool) -> None:
+    """One start, one end, and whatever is opened is fed only while open and closed once."""
+    kinds = [event["type"] for event in events]
+    assert kinds[:1] in ([], ["message-start"])
+    assert kinds.count("message-start") <= 1
+    assert "message-end" not in kinds[:-1]
+    is_open, seen = set[tuple[str, int]](), set[tuple[str, int]]()
+    for event in events:
+        kind, index = event["type"], event.get("index", 0)
+        if kind in _OPENS:
+            key = (_OPENS[kind], index)
+            assert key not in is_open, f"{key} opened twice"
+            assert kind == "citation-start" or key not in seen, f"{key} used again"
+            is_open.add(key)
+            seen.add(key)
+        elif kind in _FEEDS:
+            assert (_FEEDS[kind], index) in is_open, f"{kind} {index} outside its block"
+        elif kind in _CLOSES:
+            is_open.remove((_CLOSES[kind], index))
+    if whole:
+        assert kinds[-1] == "message-end"
+        assert not is_open, f"{is_open} never closed"
+
+
+_GRAMMARS: dict[Dialect, Callable[[list[dict[str, Any]], bool], None]] = {
+    "ollama": _lines,
+    "cohere": _events,
+}
