@@ -1,6 +1,7 @@
 // The same answers through the Vercel AI SDK, which has a client of its own for each provider.
 
 import { createAnthropic } from "@ai-sdk/anthropic";
+import { createGoogleGenerativeAI } from "@ai-sdk/google";
 import { createOpenAI } from "@ai-sdk/openai";
 import { jsonSchema, streamText, tool } from "ai";
 
@@ -10,6 +11,7 @@ const MODELS = {
   chat: (url) => createOpenAI({ apiKey: "none", baseURL: `${url}/v1` }).chat("m"),
   responses: (url) => createOpenAI({ apiKey: "none", baseURL: `${url}/v1` }).responses("m"),
   anthropic: (url) => createAnthropic({ apiKey: "none", baseURL: `${url}/v1` })("m"),
+  google: (url) => createGoogleGenerativeAI({ apiKey: "none", baseURL: `${url}/v1beta` })("m"),
 };
 
 export async function readWithAi(model, url) {

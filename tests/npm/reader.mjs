@@ -14,6 +14,7 @@ const READERS = {
   "ai openai chat": (url) => readWithAi("chat", url),
   "ai openai responses": (url) => readWithAi("responses", url),
   "ai anthropic": (url) => readWithAi("anthropic", url),
+  "ai google": (url) => readWithAi("google", url),
 };
 
 for await (const line of createInterface({ input: process.stdin })) {

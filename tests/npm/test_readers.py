@@ -23,6 +23,7 @@ READERS = [
     "ai openai chat",
     "ai openai responses",
     "ai anthropic",
+    "ai google",
 ]
 PROSE = "Reefs grow where warm, clear water meets the light, slowly and for ever; 魚 and 🐠 know it well."
 DEPTH = Tool("depth", ('{"where":', '"re', 'ef","metres"', ":12", "}"), id="call_1")
