@@ -2,6 +2,7 @@
 
 from .capture import capture
 from .errors import (
+    AttemptRefusedError,
     ConfigurationError,
     FrameTooLarge,
     HttpFailureError,
@@ -14,6 +15,8 @@ from .middleware import RecoveryMiddleware
 from .recovery.continuation.profile import Profile
 from .recovery.continuation.profiles import ProfileBook
 from .recovery.policy import BackoffPolicy, RecoveryPolicy
+from .recovery.prepare import Attempt, AttemptRefusal, AttemptRequest
+from .recovery.targets import Fallback
 from .stores.checkpoints import StreamCheckpoint, StreamCheckpointStore
 from .stores.memory import InMemoryStreamCheckpointStore
 from .stream import Run, stream
@@ -44,11 +47,16 @@ from .types import (
 from .wrap import wrap
 
 __all__ = [
+    "Attempt",
     "AttemptRecord",
+    "AttemptRefusal",
+    "AttemptRefusedError",
+    "AttemptRequest",
     "AttemptStart",
     "BackoffPolicy",
     "ConfigurationError",
     "Event",
+    "Fallback",
     "Finish",
     "FrameTooLarge",
     "HttpFailureError",

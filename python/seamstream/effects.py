@@ -12,6 +12,7 @@ from typing import Final
 
 from .recovery.causes import BodyEnd
 from .recovery.continuation.route import Route
+from .recovery.prepare import Preparation
 from .types import Event
 
 
@@ -37,10 +38,17 @@ class Open(Effect):
     attempt: int
     body: bytes | None
     """None: as it was first sent."""
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Headers that this attempt sends in place of the first one's."""
     route: Route | None = None
-    """Where it goes, if not where the first one went."""
+    """Where it goes, if not where the caller sent it."""
+    preparation: Preparation | None = None
+    """The user's hook, to be asked before anything is sent."""
+
+    @property
+    def unchanged(self) -> bool:
+        """It goes as its caller wrote it."""
+        return self.attempt == 1 and self.body is None and not self.headers and self.route is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +141,8 @@ class OpenFailed(Result):
     disconnected: bool = False
     """The connection was there and went before a byte of the response came: maybe it was only kept too long.
     """
+    refused: str | None = None
+    """Why the user's hook would not have it sent."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@
      |- ConfigurationError (ValueError)   the caller: a policy, a profile or a missing extra
      |- StoreError                        a checkpoint store failed or holds what we cannot read
      |- IllegalTransitionError            a bug in seamstream: a run took an arrow that does not exist
+     |- AttemptRefusedError               the cause of a StreamCutError: a hook of the caller's refused
      |- HttpFailureError                  the provider answered, but with no stream and for good
      |   `- NotAnEventStream              ... with a success status: a login page, one JSON document
      |- FrameTooLarge                     one event is larger than `max_event_bytes`
@@ -51,6 +52,10 @@ class ConfigurationError(SeamstreamError, ValueError):
 
 class StoreError(SeamstreamError):
     """A store could not do what was asked, or holds a record that this version cannot read."""
+
+
+class AttemptRefusedError(SeamstreamError):
+    """The policy's `prepare_attempt` refused an attempt, or broke; then what it raised is the cause."""
 
 
 class IllegalTransitionError(SeamstreamError):

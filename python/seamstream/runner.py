@@ -33,6 +33,7 @@ from .effects import (
     Wait,
 )
 from .interrupter import Interrupter
+from .preparing import prepared, prepared_at_once
 from .recovery.causes import BodyEnd
 from .types import Event
 
@@ -170,7 +171,7 @@ class AsyncRunner:
         if isinstance(effect, Open):
             if effect.attempt == 1:
                 return await self._open_first(effect)
-            self._opening = asyncio.ensure_future(self.upstream.open(effect))
+            self._opening = asyncio.ensure_future(self._send(effect))
         opening = self._opening
         if opening is None:
             raise RuntimeError("no request is being sent")
@@ -184,12 +185,16 @@ class AsyncRunner:
         limit_s = self.driver.spec.policy.first_content_s
         timer = self.driver.clock.call_later(limit_s, self._interrupter.fire)
         try:
-            opened = await self._interrupter.wait(self.upstream.open(effect))
+            opened = await self._interrupter.wait(self._send(effect))
         finally:
             timer.cancel()
         if isinstance(opened, Opened | OpenFailed):
             return opened
         return OpenFailed(self.driver.spec.timeout_error(f"no answer within {limit_s:g} s"))
+
+    async def _send(self, effect: Open) -> Opened | OpenFailed:
+        ready = await prepared(effect, self.driver.clock)
+        return ready if isinstance(ready, OpenFailed) else await self.upstream.open(ready)
 
     async def _close(self, *, reuse: bool) -> None:
         if self._opening is not None:
@@ -235,8 +240,12 @@ def run_sync(driver: Driver, transport: Callable[[Open], Answer], tick: Callable
             return run
         result = DONE
         if isinstance(effect, Open):
-            run.requests.append(effect)
-            answer, chunks = transport(effect)
+            ready = prepared_at_once(effect)
+            if isinstance(ready, OpenFailed):
+                result = answer = ready
+                continue
+            run.requests.append(ready)
+            answer, chunks = transport(ready)
             result, body = answer, iter(chunks)
         elif isinstance(effect, Read):
             result = _read_sync(driver, body, pieces, run, tick)

@@ -17,7 +17,7 @@ from yarl import URL
 from .capture import collectors
 from .clock import Clock, SystemClock
 from .driver import Driver, RunSpec, Services
-from .driver.spec import PROCESS_PROFILES
+from .driver.spec import book_of
 from .effects import Emit, Fail
 from .environment import apply_environment
 from .errors import ConfigurationError, StoreError
@@ -27,6 +27,7 @@ from .recovery.continuation.dialects import form_of
 from .recovery.continuation.facts import Dialect
 from .recovery.continuation.profile import Profile
 from .recovery.continuation.profiles import ProfileBook
+from .recovery.continuation.route import public_headers
 from .recovery.digests import digest
 from .recovery.policy import RecoveryPolicy
 from .runner import AsyncRunner
@@ -66,8 +67,7 @@ def stream(
     dialect = dialect or dialect_of("POST", url.path, _JSON)
     if dialect is None:
         raise ConfigurationError(f"the path {url.path!r} tells no dialect; pass dialect=")
-    book = profiles if isinstance(profiles, ProfileBook) else ProfileBook(profiles) if profiles else None
-    services = Services(clock or SystemClock(), Sinks(sinks), book or PROCESS_PROFILES)
+    services = Services(clock or SystemClock(), Sinks(sinks), book_of(profiles))
     policy = apply_environment(policy or RecoveryPolicy())
     body = orjson.dumps(form_of(dialect).asking_for_stream(json))
     recovers = policy.effective_mode(services.clock.random()) == "recover"
@@ -82,6 +82,7 @@ def stream(
         mode="recover" if recovers else "observe",
         body=body,
         path=url.path,
+        headers=public_headers(headers or {}),
         choices=choices_asked(dialect, body),
         **named_by(headers or {}),
         checkpoint_key=run_id if store is not None else None,

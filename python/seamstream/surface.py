@@ -11,7 +11,7 @@ from typing import Final, Literal
 from .capture import collectors
 from .clock import Clock
 from .driver import RunSpec, Services
-from .driver.spec import PROCESS_PROFILES
+from .driver.spec import book_of
 from .environment import apply_environment
 from .errors import FrameTooLarge, StreamCutError
 from .observe.hooks import Notice, Sink, Sinks
@@ -19,6 +19,7 @@ from .recognise import asks_for_stream, choices_asked, named_by
 from .recovery.continuation.facts import Dialect
 from .recovery.continuation.profile import Profile
 from .recovery.continuation.profiles import ProfileBook
+from .recovery.continuation.route import public_headers
 from .recovery.policy import Mode, RecoveryPolicy
 
 RUN_ID_HEADER: Final = "x-seamstream-run-id"
@@ -61,8 +62,7 @@ class Surface:
         profiles: ProfileBook | Iterable[Profile] | None,
     ) -> None:
         self.policy = apply_environment(policy or RecoveryPolicy())
-        book = profiles if isinstance(profiles, ProfileBook) else ProfileBook(profiles) if profiles else None
-        self.services = Services(clock, Sinks(sinks), book or PROCESS_PROFILES)
+        self.services = Services(clock, Sinks(sinks), book_of(profiles))
         self._stores = stores
         self._distrusted: set[str] = set()
 
@@ -84,6 +84,7 @@ class Surface:
             mode="observe" if watched else mode,
             body=body,
             path=asked.path,
+            headers=public_headers(asked.headers) if self.policy.prepare_attempt is not None else {},
             wants_stream=body is None or asks_for_stream(asked.dialect, asked.path, body),
             choices=choices_asked(asked.dialect, body),
             **named_by(asked.headers),

@@ -28,6 +28,7 @@ from .effects import (
     Result,
     Wait,
 )
+from .preparing import prepared_at_once
 
 _FOR_THE_READER = (Emit, Relay, Finish, Fail)
 
@@ -94,7 +95,8 @@ class SyncRunner:
 
     def _perform(self, effect: Effect) -> Result:
         if isinstance(effect, Open):
-            return self.upstream.open(effect)
+            ready = prepared_at_once(effect)
+            return ready if isinstance(ready, OpenFailed) else self.upstream.open(ready)
         if isinstance(effect, Wait):
             self._clock.block(effect.seconds)
         elif isinstance(effect, Close):

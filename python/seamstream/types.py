@@ -120,6 +120,8 @@ class SeamRecord:
     join: str
     attempt: int
     whitespace_guess: bool = False
+    model_before: str | None = None
+    model_after: str | None = None
 
 
 # ---------------------------------------------------------------- the turn
@@ -241,6 +243,8 @@ class AttemptRecord:
     emitted_chars: int = 0
     usage: Usage = field(default_factory=Usage)
     error: str | None = None
+    target: str = ""
+    """Scheme, host and port that it was sent to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,12 +358,14 @@ class StreamReset(Event):
 
 @dataclass(frozen=True, slots=True)
 class Seam(Event):
-    """Two attempts meet here."""
+    """Two attempts meet here. The models are named where another one takes over (`allow_model_change`)."""
 
     offset: int
     cause: str
     plan: str
     join: str
+    model_before: str | None = None
+    model_after: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

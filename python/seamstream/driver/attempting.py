@@ -9,6 +9,7 @@ from .._core import Splice
 from ..effects import READ, TIMED_OUT, Broke, Close, Effect, Open, Opened, OpenFailed, Result, StillOpening
 from ..recovery.causes import BodyEnd, cause_of_end, cause_of_error
 from ..recovery.classify import classify_http, classify_in_band, network_failure
+from ..recovery.prepare import Preparation
 from ..types import InBandError, MalformedFrame, Plan
 from .closing import pass_unread, succeed
 from .deciding import Request, Setback
@@ -25,16 +26,18 @@ _NOT_WHOLE: Final = MUST_END | DEGRADED | SEAM_REFUSED
 
 def attempt(run: Parts, request: Request) -> Generator[Effect, Result, Setback | None]:
     """Open and read. None: the turn is whole and the reader has it."""
-    run.timers.restart(run.clock.monotonic())
-    run.history.requested(
-        request.number, plan=request.plan.value if request.plan else None, strategy=request.strategy
-    )
+    now, plan = run.clock.monotonic(), request.plan.value if request.plan else None
+    run.timers.restart(now)
+    run.history.requested(request.number, plan=plan, strategy=request.strategy, target=run.targets.place.name)
+    run.targets.admit(now)
     opened = yield from _open(run, request)
     if isinstance(opened, OpenFailed):
         failure = network_failure(str(opened.error), retryable=opened.retryable)
-        return Setback(None, failure, opened.error, disconnected=opened.disconnected)
+        return Setback(
+            *(None, failure, opened.error), disconnected=opened.disconnected, refused=opened.refused
+        )
     run.history.answered(opened.status, opened.headers)
-    run.profiles.learn_server(host=run.spec.host, dialect=run.spec.dialect, headers=opened.headers)
+    run.profiles.learn_server(host=run.targets.place.host, dialect=run.spec.dialect, headers=opened.headers)
     if opened.unreadable is not None and run.spec.reader == "bytes" and not run.history.streamed:
         yield from pass_unread(run, opened.unreadable)
         return None
@@ -46,7 +49,7 @@ def attempt(run: Parts, request: Request) -> Generator[Effect, Result, Setback |
 
 
 def _open(run: Parts, request: Request) -> Generator[Effect, Result, Opened | OpenFailed]:
-    result = yield Open(request.number, request.body, _headers(run, request.number), request.route)
+    result = yield _effect(run, request)
     while not isinstance(result, Opened | OpenFailed):
         now = run.clock.monotonic()
         due = run.timers.due(now, "start")
@@ -57,6 +60,16 @@ def _open(run: Parts, request: Request) -> Generator[Effect, Result, Opened | Op
         yield from minor(run, due, now)
         result = yield StillOpening()
     return result
+
+
+def _effect(run: Parts, request: Request) -> Open:
+    headers = _headers(run, request.number)
+    hook = run.spec.policy.prepare_attempt
+    if hook is None or run.spec.mode != "recover":
+        return Open(request.number, request.body, headers, request.route)
+    attempt = run.decider.describe(request, headers, run.history.produced_tokens(run.core_facts().usages))
+    preparation = Preparation(hook, attempt, run.spec.policy.prepare_s)
+    return Open(request.number, request.body, headers, request.route, preparation)
 
 
 def _headers(run: Parts, attempt: int) -> dict[str, str]:
@@ -75,7 +88,9 @@ def _begin(run: Parts, request: Request) -> Steps:
         restart=restart,
         text_before=len(run.snapshot.text) if continues and run.snapshot else 0,
         resumes=how is not None and how.native,
+        model=run.decider.model_here(),
     )
+    run.intake.events.models = run.history.model_change()
     run.timers.restart(run.clock.monotonic())
     run.intake.awaits_content = True
     run.intake.events.start(request.number)

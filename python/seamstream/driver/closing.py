@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ..effects import FINISH, Close, Effect, Fail, Forget, Relay
-from ..errors import RECOVERY_OFF, SEAM_REFUSED
+from ..errors import ATTEMPT_REFUSED, RECOVERY_OFF, SEAM_REFUSED
 from ..types import Plan
 from .deciding import Ask, GiveUp, Setback, Whole
 from .exceptions import cut_error, frame_error, http_failure
@@ -70,7 +70,7 @@ def end_degraded(run: Parts, setback: Setback) -> Steps:
 
 def give_up(run: Parts, setback: Setback, step: GiveUp) -> Steps:
     turn = run.record_end(step)
-    if not run.history.streamed:
+    if not run.history.streamed and setback.refused is None:
         yield _without_stream(run, setback)
         return
     yield Close()
@@ -111,6 +111,8 @@ def tell_failure(run: Parts, setback: Setback, step: Ask | GiveUp) -> None:
     cause = None if setback.seam_refusal is not None or setback.cause is None else str(setback.cause)
     plan = step.request.plan.value if isinstance(step, Ask) and step.request.plan else None
     error = SEAM_REFUSED if setback.seam_refusal is not None else None
-    if setback.cause is None and setback.failure is not None:
+    if setback.refused is not None:
+        error = ATTEMPT_REFUSED
+    elif setback.cause is None and setback.failure is not None:
         error = setback.failure.kind.value
     run.history.failed(cause=cause, plan=plan, error=error)

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 from ..effects import Opened
-from ..errors import NOT_CONTINUABLE, PERMANENT_ERROR, RECOVERY_OFF, SEAM_REFUSED
+from ..errors import ATTEMPT_REFUSED, NOT_CONTINUABLE, PERMANENT_ERROR, RECOVERY_OFF, SEAM_REFUSED
 from ..recovery.backoff import decide_wait
 from ..recovery.budget import RunBudget
 from ..recovery.classify import FailureClass
 from ..recovery.continuation.build import Continuation, build_continuation, fitting_strategies
 from ..recovery.continuation.facts import RequestFacts, Strategy
 from ..recovery.continuation.profile import Profile
-from ..recovery.continuation.request import read_request
+from ..recovery.continuation.request import read_request, with_model
 from ..recovery.continuation.resume import RESUME, Resumption
-from ..recovery.continuation.route import Route
+from ..recovery.continuation.route import Route, public_headers
 from ..recovery.digests import content_digest, digest
 from ..recovery.error_codes import FailureKind
 from ..recovery.planner import Decision, is_complete, make_plan, plan_restart
-from ..recovery.retry_budget import TargetBudget
+from ..recovery.prepare import Attempt
 from ..recovery.states import closed_gate
+from ..recovery.targets import Place, model_at
 from ..types import InterruptCause, Plan, Snapshot
 from .spec import RunSpec, Services
+from .targets import Targets, is_spent
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +36,23 @@ class Request:
     number: int
     plan: Plan | None = None
     continuation: Continuation | None = None
+    place: Place | None = None
+    """Where it goes; None stands for where the run is."""
+    base: bytes | None = None
+    """The base request, if it is not the caller's because another model is asked."""
 
     @property
     def body(self) -> bytes | None:
-        return self.continuation.body if self.continuation is not None else None
+        return self.continuation.body if self.continuation is not None else self.base
 
     @property
     def route(self) -> Route | None:
-        return self.continuation.route if self.continuation is not None else None
+        own = self.continuation.route if self.continuation is not None else None
+        fallback = self.place.fallback if self.place is not None else None
+        if fallback is None:
+            return own
+        own = own or Route()
+        return replace(own, url=fallback.url, headers=(*fallback.headers.items(), *own.headers))
 
     @property
     def strategy(self) -> Strategy | None:
@@ -55,6 +68,8 @@ class Setback:
     error: BaseException | None = None
     opened: Opened | None = None
     seam_refusal: str | None = None
+    refused: str | None = None
+    """Why the user's hook would not have it sent."""
     disconnected: bool = False
     """A connection that was there went before the response began."""
     refusal: str | None = None
@@ -73,10 +88,14 @@ class Whole:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Send `request` after `wait_s`. A free one is not paid for."""
+    """Send `request` after `wait_s`. A free one is not paid for. `places` are where it may go, best first:
+    `request` is for the first of them, `at` makes it for another.
+    """
 
     request: Request
     wait_s: float
+    places: tuple[Place, ...]
+    at: Callable[[Place], Request | Whole | GiveUp]
     free: bool = False
 
 
@@ -96,10 +115,10 @@ _NOT_STREAMED: Final = Decision(Plan.WHOLE_RESTART)
 class Decider:
     """Decides for one run; knows its request, its budget and what providers have refused."""
 
-    def __init__(self, spec: RunSpec, services: Services, target: TargetBudget, budget: RunBudget) -> None:
+    def __init__(self, spec: RunSpec, services: Services, targets: Targets, budget: RunBudget) -> None:
         self._spec = spec
         self._services = services
-        self._target = target
+        self._targets = targets
         self._facts: RequestFacts | None = None
         self._forgave = False
         self._resume = Resumption(spec.path, spec.conversation)
@@ -111,6 +130,46 @@ class Decider:
         if self._facts is None:
             self._facts = read_request(self._spec.dialect, self._spec.body, self._spec.path)
         return self._facts
+
+    def first_request(self, now: float) -> Request:
+        """The request of attempt 1."""
+        targets = self._targets
+        if not targets.several or self._spec.mode != "recover":
+            return Request(1)
+        targets.begin(self.facts.model, now)
+        return Request(1, place=targets.place, base=self._base_for(targets.place))
+
+    def describe(self, request: Request, headers: Mapping[str, str], produced_tokens: int) -> Attempt:
+        """What the user's hook is shown of an attempt."""
+        route, place = request.route or Route(), self._targets.place
+        body = request.body if request.body is not None else self._spec.body or b""
+        path = route.path or place.path
+        facts = read_request(self._spec.dialect, body, path)
+        return Attempt(
+            *(self._spec.run_id, request.number, self._spec.dialect, place.name, path),
+            model=facts.model or self._facts_at(place).model,
+            body=body,
+            headers={**self._spec.headers, **public_headers(dict(route.headers)), **headers},
+            plan=request.plan.value if request.plan is not None else None,
+            strategy=request.strategy,
+            produced_tokens=produced_tokens,
+            max_tokens=facts.max_tokens,
+        )
+
+    def _facts_at(self, place: Place) -> RequestFacts:
+        """The base request as it is asked there."""
+        return self.facts if place.model is None else replace(self.facts, model=place.model)
+
+    def model_here(self) -> str:
+        """The model that is asked where the run is; empty where that cannot change within a run."""
+        return model_at(self._targets.place, self.facts.model) if self._targets.several else ""
+
+    def _base_for(self, place: Place) -> bytes | None:
+        """The base request with the model that is asked there; None when it is the caller's."""
+        body = self._spec.body
+        if body is None or place.model is None or place.model == self.facts.model:
+            return None
+        return with_model(body, place.model)
 
     def plan(self, setback: Setback, snapshot: Snapshot | None) -> Decision:
         """What could be done, budgets apart. `snapshot` is None while no stream has begun."""
@@ -133,9 +192,14 @@ class Decider:
         self, setback: Setback, snapshot: Snapshot | None, last: Request, *, produced_tokens: int, now: float
     ) -> Step:
         """The next step after `last` met `setback`."""
+        if setback.refused is not None:
+            return GiveUp(ATTEMPT_REFUSED, f"the attempt was refused: {setback.refused}")
         refused = self._resume.refused(last.continuation, setback.failure, setback.seam_refusal)
         if refused:
             setback = replace(setback, failure=None, seam_refusal=None)
+        failure = setback.failure
+        if failure is not None and is_spent(failure) and self._targets.several:
+            setback = replace(setback, failure=replace(failure, retryable=True))
         decision = self.plan(setback, snapshot)
         if decision.plan is None:
             return self._refused(setback, decision)
@@ -148,10 +212,21 @@ class Decider:
         free = refused or self._learn_refusal(setback, last) or self._forgives(setback)
         if (refusal := None if free else self._charge(setback, snapshot, last, now)) is not None:
             return self._without_request(setback, snapshot) or refusal
-        request = self._request(decision, snapshot, last.number + 1, produced_tokens)
+        stays = free or decision.strategies == (RESUME,)
+        places = (self._targets.place,) if stays else self._next_places(setback, snapshot, now)
+        make = partial(self._request, decision, snapshot, last.number + 1, produced_tokens)
+        request = make(places[0])
         if not isinstance(request, Request):
             return request
-        return self._timed(setback, request, free=free, now=now)
+        if free:
+            return Ask(request, 0.0, places, make, free=True)
+        return self._timed(setback, Ask(request, 0.0, places, make), now=now)
+
+    def _next_places(self, setback: Setback, snapshot: Snapshot | None, now: float) -> tuple[Place, ...]:
+        model = self.facts.model if self._targets.several else ""
+        free_choice = snapshot is None or not (snapshot.shown.text_chars or snapshot.shown.refusal)
+        may_change = self._spec.policy.allow_model_change or free_choice
+        return self._targets.next(setback.failure, model, may_change_model=may_change, now=now)
 
     def _without_request(self, setback: Setback, snapshot: Snapshot | None) -> Whole | None:
         """Complete calls of a turn that may not be resumed are still whole."""
@@ -184,8 +259,8 @@ class Decider:
         if failure is None or failure.kind is not FailureKind.PREFILL_REFUSED or last.strategy is None:
             return False
         self._services.profiles.remember_refusal(
-            host=self._spec.host,
-            model=self.facts.model,
+            host=self._targets.place.host,
+            model=self._facts_at(self._targets.place).model,
             strategy=last.strategy,
             now=self._services.clock.wall(),
         )
@@ -216,59 +291,74 @@ class Decider:
         return GiveUp(PERMANENT_ERROR, gate) if gate is not None else None
 
     def _request(
-        self, decision: Decision, snapshot: Snapshot | None, number: int, produced_tokens: int
+        self,
+        decision: Decision,
+        snapshot: Snapshot | None,
+        number: int,
+        produced_tokens: int,
+        place: Place,
     ) -> Request | Whole | GiveUp:
+        own_base = self._base_for(place)
         if snapshot is None:
-            return Request(number)
+            return Request(number, place=place, base=own_base)
         if decision.plan is Plan.WHOLE_RESTART:
-            return Request(number, decision.plan)
-        if decision.strategies == (RESUME,) and (way := self._resume.way(self.facts, snapshot)) is not None:
-            return Request(number, decision.plan, way)
-        strategies = self._strategies(decision)
+            return Request(number, decision.plan, place=place, base=own_base)
+        if (way := self._resumed(decision, snapshot, place)) is not None:
+            return Request(number, decision.plan, way, place)
+        strategies = self._strategies(decision, place)
         if not strategies:
             fallback = plan_restart(
                 snapshot, self.facts, self._spec.reader, "no way of asking for the rest is left"
             )
             if fallback.plan is None:
                 return GiveUp(NOT_CONTINUABLE, fallback.refusal or "")
-            return Request(number, fallback.plan)
-        base = self._spec.body or b""
+            return Request(number, fallback.plan, place=place, base=own_base)
         continuation = build_continuation(
-            *(strategies[0], base, self.facts, snapshot, self._spec.policy),
-            profile=self._profile(),
+            *(strategies[0], own_base or self._spec.body or b"", self._facts_at(place)),
+            *(snapshot, self._spec.policy),
+            profile=self._profile(place),
             produced_tokens=produced_tokens,
         )
         if continuation.length_exhausted:
             return Whole(None)
-        return Request(number, decision.plan, continuation)
+        return Request(number, decision.plan, continuation, place)
 
-    def _profile(self) -> Profile:
-        return self._services.profiles.profile(
-            host=self._spec.host, dialect=self._spec.dialect, model=self.facts.model
-        )
+    def _resumed(self, decision: Decision, snapshot: Snapshot, place: Place) -> Continuation | None:
+        """The server's own stream, where it is the server that the path was made for."""
+        if decision.strategies != (RESUME,) or place.path != self._spec.path:
+            return None
+        return self._resume.way(self.facts, snapshot)
 
-    def _strategies(self, decision: Decision) -> tuple[Strategy, ...]:
+    def _profile(self, place: Place) -> Profile:
+        model = self._facts_at(place).model
+        return self._services.profiles.profile(host=place.host, dialect=self._spec.dialect, model=model)
+
+    def _strategies(self, decision: Decision, place: Place) -> tuple[Strategy, ...]:
+        facts = self._facts_at(place)
         accepted = self._services.profiles.strategies(
-            host=self._spec.host,
+            host=place.host,
             dialect=self._spec.dialect,
-            model=self.facts.model,
+            model=facts.model,
             now=self._services.clock.wall(),
         )
-        return fitting_strategies(accepted, self.facts, decision.strategies)
+        if place != self._targets.place:  # only the server that sent the stream can still have it
+            accepted = tuple(name for name in accepted if name != "resume")
+        return fitting_strategies(accepted, facts, decision.strategies)
 
-    def _timed(self, setback: Setback, request: Request, *, free: bool, now: float) -> Ask | GiveUp:
-        if free:
-            return Ask(request, 0.0, free=True)
+    def _timed(self, setback: Setback, ask: Ask, *, now: float) -> Ask | GiveUp:
         clock, policy = self._services.clock, self._spec.policy
+        moved = ask.places[0] != self._targets.place
+        asked_s = setback.failure.retry_after_s if setback.failure is not None else None
         wait = decide_wait(
             policy,
             reconnect=self.budget.without_progress + 1,
             cause=setback.cause,
-            server_wait_s=setback.failure.retry_after_s if setback.failure is not None else None,
+            server_wait_s=None if moved else asked_s,
             random=clock.random(),
-            spread_s=self._target.spread_s(now, clock.random()),
+            spread_s=self._targets.account.spread_s(now, clock.random()),
+            elsewhere=moved and not self._targets.returns_to(ask.places[0]),
         )
         if wait.refusal is not None:
             why = f"the provider asks to wait {wait.seconds:g} s, {policy.max_retry_after_s:g} s are allowed"
             return GiveUp(wait.refusal, why)
-        return Ask(request, wait.seconds, free=False)
+        return replace(ask, wait_s=wait.seconds)

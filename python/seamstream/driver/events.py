@@ -36,15 +36,18 @@ _CLASSES: Final[dict[str, type[Event]]] = {
 
 
 class EventMaker:
-    """Makes one run's events. `usage` is asked for each UsageUpdate, `cut` is what the next Seam tells."""
+    """Makes one run's events. `usage` is asked for each UsageUpdate, `cut` and `models` are what the next
+    Seam tells.
+    """
 
-    __slots__ = ("_started", "attempt", "cut", "sequence", "usage")
+    __slots__ = ("_started", "attempt", "cut", "models", "sequence", "usage")
 
     def __init__(self) -> None:
         self.attempt = 0
         self.sequence = 0
         self.usage: Callable[[], Usage] = Usage
         self.cut: tuple[str, str] = ("", "")
+        self.models: tuple[str | None, str | None] = (None, None)
         self._started: list[Event] = []
 
     def start(self, attempt: int) -> None:
@@ -67,7 +70,7 @@ class EventMaker:
         if kind == "usage":
             return UsageUpdate(self.attempt, self._next(), self.usage())
         offset, join = fields
-        return Seam(self.attempt, self._next(), offset, *self.cut, join)
+        return Seam(self.attempt, self._next(), offset, *self.cut, join, *self.models)
 
     def _next(self) -> int:
         self.sequence += 1

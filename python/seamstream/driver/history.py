@@ -39,6 +39,8 @@ class Streamed:
     """It takes up the response of the one before."""
     content_deltas: int = 0
     cut: bool = False
+    model: str = ""
+    """The model asked; empty where it cannot change within a run."""
 
 
 class RunHistory:
@@ -56,6 +58,7 @@ class RunHistory:
         self.causes: list[str] = []
         self.hints: tuple[str, ...] = ()
         self.model = ""
+        self.target = spec.target
         self.gap_s = 0.0
         self.outcome: Outcome | None = None
         self._discarded = False
@@ -99,9 +102,14 @@ class RunHistory:
 
     # ------------------------------------------------------------ arrows
 
-    def requested(self, number: int, *, plan: str | None, strategy: str | None) -> None:
+    def requested(
+        self, number: int, *, plan: str | None, strategy: str | None, target: str | None = None
+    ) -> None:
         unknown = Usage(complete=False)
-        record = AttemptRecord(number, self._clock.wall(), plan=plan, strategy=strategy, usage=unknown)
+        self.target = target or self._spec.target
+        record = AttemptRecord(
+            *(number, self._clock.wall()), plan=plan, strategy=strategy, usage=unknown, target=self.target
+        )
         self.attempts.append(record)
         self._go(RunInput.REQUEST, plan=plan, strategy=strategy)
 
@@ -109,9 +117,11 @@ class RunHistory:
         request_id = next((headers[name] for name in _REQUEST_ID_HEADERS if name in headers), None)
         self._amend(status=status, request_id=request_id)
 
-    def began_streaming(self, *, restart: bool, text_before: int, resumes: bool = False) -> None:
+    def began_streaming(
+        self, *, restart: bool, text_before: int, resumes: bool = False, model: str = ""
+    ) -> None:
         cause = self.causes[-1] if self.causes else ""
-        self.streamed.append(Streamed(self.attempt, cause, restart, text_before, resumes))
+        self.streamed.append(Streamed(self.attempt, cause, restart, text_before, resumes, model=model))
         self._go(RunInput.STREAM)
 
     def failed(self, *, cause: str | None, plan: str | None, error: str | None) -> None:
@@ -170,7 +180,7 @@ class RunHistory:
         return turn
 
     def notice(self, kind: str, detail: str) -> None:
-        self._sinks.record(Notice(kind, self._clock.wall(), self._spec.target, self._spec.run_id, detail))
+        self._sinks.record(Notice(kind, self._clock.wall(), self.target, self._spec.run_id, detail))
 
     # ------------------------------------------------------------ the turn
 
@@ -189,8 +199,16 @@ class RunHistory:
         return (*self.earlier_seams, *own)
 
     def _seam(self, offset: int, plan: str, join: str, core_attempt: int, guess: bool) -> SeamRecord:
-        part = self.streamed[min(core_attempt, len(self.streamed)) - 1]
-        return SeamRecord(offset, part.cause, plan, join, part.number, guess)
+        index = min(core_attempt, len(self.streamed)) - 1
+        part = self.streamed[index]
+        return SeamRecord(offset, part.cause, plan, join, part.number, guess, *self.model_change(index))
+
+    def model_change(self, index: int = -1) -> tuple[str | None, str | None]:
+        """The models before and after a streamed attempt began; none where it is the same one."""
+        parts = self.streamed[: index or None] if index < 0 else self.streamed[:index]
+        if not parts or parts[-1].model == self.streamed[index].model:
+            return None, None
+        return parts[-1].model, self.streamed[index].model
 
     def _first_text_attempt(self) -> int:
         restarts = [part.number for part in self.streamed if part.restart]
@@ -283,7 +301,7 @@ class RunHistory:
             gap_s, self.gap_s = self.gap_s, 0.0
         spec = self._spec
         known: dict[str, Any] = {
-            "target": spec.target,
+            "target": self.target,
             "dialect": spec.dialect,
             "model": self.model,
             "mode": spec.mode,

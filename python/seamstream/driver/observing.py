@@ -35,7 +35,7 @@ class Observer(Parts):
         self.history.answered(opened.status, opened.headers)
         if opened.stream:
             self._opened = True
-            self.target.opened(self.clock.monotonic())
+            self.targets.open(self.clock.monotonic())
             self.history.began_streaming(restart=False, text_before=0)
             self.timers.restart(self.clock.monotonic())
             return
@@ -99,7 +99,7 @@ class Observer(Parts):
         self.guard.act(lambda splice: splice.cut(), ends_attempt=True)
         self.note_content()
         inferred = setback.cause is not None and setback.cause.inferred
-        self.target.cut(self.clock.monotonic(), inferred=inferred)
+        self.targets.account.cut(self.clock.monotonic(), inferred=inferred)
         self._fail(setback)
 
     def _fail(self, setback: Setback) -> None:
@@ -121,4 +121,4 @@ class Observer(Parts):
         self.timers.stop()
         if self._opened:
             self._opened = False
-            self.target.closed()
+            self.targets.close()

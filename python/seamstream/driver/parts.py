@@ -13,6 +13,7 @@ from .history import CoreFacts, RunHistory
 from .intake import Intake
 from .snapshots import sum_usage
 from .spec import RunSpec, Services
+from .targets import Targets
 from .timers import NEVER, Timers
 
 Steps = Generator[Effect, Result, None]
@@ -41,12 +42,11 @@ class Parts:
         self.intake.on_content = self._content_came
         self.intake.events.usage = lambda: sum_usage(self.history.bills(self.core_facts().usages))
         self.history = RunHistory(spec, services)
-        self.target = services.budget.target(spec.target)
-        self.decider = Decider(spec, services, self.target, RunBudget.from_policy(policy))
+        self.targets = Targets(spec, services.budget)
+        self.decider = Decider(spec, services, self.targets, RunBudget.from_policy(policy))
         self.snapshot: Snapshot | None = None
         self.cut: Setback | None = None
         self.turn: Turn | None = None
-        self._slot = False
 
     def core_facts(self) -> CoreFacts:
         """Seams and usages as the core knows them."""
@@ -93,19 +93,9 @@ class Parts:
             degraded = self.guard.degraded
             self.turn = self.history.aborted(self.guard.snapshot(), self.core_facts(), degraded=degraded)
 
-    def take_slot(self) -> bool:
-        """Take a recovery's slot of the target; `release_slot` gives it back."""
-        self._slot = self._slot or self.target.try_acquire()
-        return self._slot
-
-    def release_slot(self) -> None:
-        if self._slot:
-            self._slot = False
-            self.target.release()
-
     def _content_came(self, now: float) -> None:
         budget = self.decider.budget
         self.history.gap_s = budget.recovery_s(now) - budget.spent_s
         budget.content(now)
         self.timers.give_up_at = NEVER
-        self.release_slot()
+        self.targets.content_came(now)

@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from typing import Final
 
 from ..effects import Close, Effect, Result, Wait
 from ..errors import BUDGET_EXHAUSTED, TARGET_BUDGET_EMPTY
+from ..recovery.breaker import MAX_OPEN_S
 from ..recovery.retry_budget import SLOT_POLL_S, SLOT_WAIT_S
+from ..recovery.targets import Place
 from .closing import close_whole, end_degraded, give_up, tell_failure
 from .deciding import Ask, GiveUp, Request, Setback, Whole
 from .exceptions import FRAME_TOO_LARGE
 from .parts import Parts, Steps
+from .targets import cannot_serve
+
+_NO_ROOM: Final = {
+    "target budget": f"no slot for a recovery of this target within {SLOT_WAIT_S:g} s",
+    "breaker": "the target has failed many requests and is left alone",
+}
 
 
 def recover(run: Parts, setback: Setback, last: Request) -> Generator[Effect, Result, Request | None]:
     """Decide, and pay for the next request. None: the run is over."""
-    run.release_slot()
+    now = run.clock.monotonic()
+    _note_health(run, setback, now)
+    run.targets.attempt_over()
     if run.history.streaming:
         yield from _end_stream(run, setback)
         yield Close()
@@ -24,7 +35,6 @@ def recover(run: Parts, setback: Setback, last: Request) -> Generator[Effect, Re
     if run.guard.degraded is not None and run.history.streaming:
         yield from end_degraded(run, setback)
         return None
-    now = run.clock.monotonic()
     produced = run.history.produced_tokens(run.core_facts().usages)
     step = run.decider.next_step(setback, run.snapshot, last, produced_tokens=produced, now=now)
     if setback.too_large:
@@ -35,14 +45,33 @@ def recover(run: Parts, setback: Setback, last: Request) -> Generator[Effect, Re
     tell_failure(run, setback, step)
     if isinstance(step, Ask):
         yield Close()
-        step = (yield from _pay(run, step)) or step
-    if isinstance(step, GiveUp):
-        yield from give_up(run, setback, step)
+        request = yield from _pay(run, step)
+    else:
+        request = step
+    if isinstance(request, Whole):  # another target's way of asking leaves nothing to ask for
+        yield from close_whole(run, setback, request)
         return None
-    plan = step.request.plan.value if step.request.plan else None
-    run.history.budgeted(plan=plan, strategy=step.request.strategy)
+    if isinstance(request, GiveUp):
+        yield from give_up(run, setback, request)
+        return None
+    plan = request.plan.value if request.plan else None
+    run.history.budgeted(plan=plan, strategy=request.strategy)
     run.intake.events.cut = (str(run.cut.cause) if run.cut else "", plan or "")
-    return step.request
+    run.targets.move_to(request.place or run.targets.place, run.clock.monotonic())
+    return request
+
+
+def _note_health(run: Parts, setback: Setback, now: float) -> None:
+    """What the attempt says about its target's health: nothing, once content has come."""
+    if setback.refused is not None or setback.seam_refusal is not None or setback.disconnected:
+        return
+    failure = setback.failure
+    if setback.opened is not None and not cannot_serve(failure):
+        run.targets.answered(now)
+    elif (run.intake.awaits_content or not run.history.streaming) and (
+        failure is None or cannot_serve(failure)
+    ):
+        run.targets.failed(now)
 
 
 def _is_none_of_ours(run: Parts, setback: Setback) -> bool:
@@ -62,36 +91,45 @@ def _end_stream(run: Parts, setback: Setback) -> Steps:
     run.note_content()
     if setback.seam_refusal is None:
         run.cut = setback
-        run.target.cut(now, inferred=setback.cause is not None and setback.cause.inferred)
+        run.targets.account.cut(now, inferred=setback.cause is not None and setback.cause.inferred)
     run.timers.reconnecting = True
     run.timers.hold = None
     if run.spec.checkpoint_key is not None:
         yield from run.put_checkpoint()
 
 
-def _pay(run: Parts, step: Ask) -> Generator[Effect, Result, GiveUp | None]:
-    """Wait for a slot and for the back-off. A refusal when recovery may not take that long."""
+def _pay(run: Parts, step: Ask) -> Generator[Effect, Result, Request | Whole | GiveUp]:
+    """Wait for the back-off, and for room at a target. A refusal when recovery may not take that long."""
     now = run.clock.monotonic()
     budget = run.decider.budget
     if step.free:
-        return None
+        return step.request
     if step.wait_s > budget.remaining_s(now):
         return GiveUp(BUDGET_EXHAUSTED, f"the next attempt would have to wait {step.wait_s:g} s")
     run.timers.give_up_at = now + budget.remaining_s(now)
-    if not (yield from _take_slot(run)):
-        return GiveUp(TARGET_BUDGET_EMPTY, f"no slot for a recovery of this target within {SLOT_WAIT_S:g} s")
     yield from _wait(run, step.wait_s, "back-off")
+    place = yield from _find_room(run, step)
+    if isinstance(place, GiveUp):
+        return place
     budget.spend()
-    return None
+    return step.request if place == step.places[0] else step.at(place)
 
 
-def _take_slot(run: Parts) -> Generator[Effect, Result, bool]:
-    until = run.clock.monotonic() + SLOT_WAIT_S
-    while not run.take_slot():
-        if run.clock.monotonic() >= until:
-            return False
-        yield from _wait(run, SLOT_POLL_S, "target budget")
-    return True
+def _find_room(run: Parts, step: Ask) -> Generator[Effect, Result, Place | GiveUp]:
+    """A slot at the first target that has one and whose breaker lets an attempt through. A breaker may be
+    waited for as long as this run's own limit and the breaker's allow, a slot not that long.
+    """
+    since = run.clock.monotonic()
+    until = {"breaker": min(since + MAX_OPEN_S, run.timers.give_up_at), "target budget": since + SLOT_WAIT_S}
+    while True:
+        now = run.clock.monotonic()
+        for place in step.places:
+            if run.targets.enter(place, now):
+                return place
+        lacks = "target budget" if any(run.targets.passes(place, now) for place in step.places) else "breaker"
+        if now >= until[lacks]:
+            return GiveUp(TARGET_BUDGET_EMPTY, _NO_ROOM[lacks])
+        yield from _wait(run, SLOT_POLL_S, lacks)
 
 
 def _wait(run: Parts, seconds: float, reason: str) -> Steps:

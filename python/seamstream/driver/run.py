@@ -29,9 +29,9 @@ class Driver(Parts):
 
     def steps(self) -> Steps:
         """Run. Closing the generator ends the run as cancelled."""
-        self.target.opened(self.clock.monotonic())
+        request: Request | None = self.decider.first_request(self.clock.monotonic())
+        self.targets.open(self.clock.monotonic())
         try:
-            request: Request | None = Request(1)
             if self._checkpoint is not None:
                 setback = yield from take_over(self, self._checkpoint)
                 request = yield from recover(self, setback, Request(self._checkpoint.attempt))
@@ -39,8 +39,8 @@ class Driver(Parts):
                 failed = yield from attempt(self, request)
                 request = None if failed is None else (yield from recover(self, failed, request))
         finally:
-            self.release_slot()
-            self.target.closed()
+            self.targets.attempt_over()
+            self.targets.close()
             self.record_abort()
 
     def checkpoint(self) -> StreamCheckpoint | None:

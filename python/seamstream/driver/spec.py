@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal
 
 from ..errors import FrameTooLarge, StreamCutError
 from ..observe.hooks import Sinks
 from ..recovery.continuation.facts import Dialect
+from ..recovery.continuation.profile import Profile
 from ..recovery.continuation.profiles import ProfileBook
 from ..recovery.policy import RecoveryPolicy
 from ..recovery.repair import UnsignedThinking
@@ -24,9 +25,15 @@ PROCESS_PROFILES: Final = ProfileBook()
 PROCESS_BUDGET: Final = RetryBudget()
 """The accounts of all targets of this process."""
 
-
 PROCESS_UNSIGNED: Final = UnsignedThinking()
 """Thinking that runs of this process left with their readers unsigned."""
+
+
+def book_of(profiles: ProfileBook | Iterable[Profile] | None) -> ProfileBook:
+    """The user's book, or one with the user's profiles; without either that of the process."""
+    if isinstance(profiles, ProfileBook):
+        return profiles
+    return ProfileBook(profiles) if profiles else PROCESS_PROFILES
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +55,8 @@ class RunSpec:
     body: bytes | None
     path: str = ""
     """The path of the request's URL, where some dialects name the model."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """The caller's headers that are no secrets, for a hook that is shown each attempt."""
     wants_stream: bool = True
     """False: the request did not ask for a stream, so a failure before one is nothing of ours."""
     choices: int = 1

@@ -28,17 +28,18 @@ def decide_wait(
     server_wait_s: float | None,
     random: float,
     spread_s: float = 0.0,
+    elsewhere: bool = False,
 ) -> WaitDecision:
     """The wait before reconnect number `reconnect` (from 1) since the last content.
 
     `cause` is None when the last attempt failed before its stream began. The first reconnect after a
     connection that just broke goes at once, unless many streams of the target broke together: then it waits
-    `spread_s`.
+    `spread_s`. So does one that goes `elsewhere`, to a target that has not failed this run.
     """
     if server_wait_s is not None and server_wait_s > policy.max_retry_after_s:
         return WaitDecision(server_wait_s, WAIT_TOO_LONG)
     lone_break = reconnect == 1 and cause is not None and not isinstance(cause, Provider5xxMidStream)
-    own_wait_s = spread_s if lone_break else backoff_s(policy, reconnect, random) + spread_s
+    own_wait_s = spread_s if lone_break or elsewhere else backoff_s(policy, reconnect, random) + spread_s
     return WaitDecision(max(own_wait_s, server_wait_s or 0.0))
 
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, cast, get_args
 
 from ..errors import ConfigurationError
+from .prepare import PrepareAttempt
+from .targets import Fallback
 
 Mode = Literal["off", "observe", "recover"]
 SeamRule = Literal["strict", "best_effort"]
@@ -41,6 +43,11 @@ class RecoveryPolicy:
 
     `max_recovery_s` counts the time from a cut to the next content, summed over a run: a flowing answer may
     last as long as it likes. `allow_after_start=False` forbids every request after content was received.
+
+    `fallbacks` are asked when the caller's target fails, is overloaded or asks to be left alone for long. One
+    with another model goes on with an answer that has begun only with `allow_model_change`.
+    `prepare_attempt` is shown every attempt of a run in mode "recover", the first included, and may change or
+    refuse it; `prepare_s` is how long an awaitable of it may take. It is never called in other modes.
     """
 
     mode: Mode = "recover"
@@ -52,7 +59,10 @@ class RecoveryPolicy:
     max_recovery_s: float = 120.0
     backoff: BackoffPolicy = field(default_factory=BackoffPolicy)
     max_retry_after_s: float = 120.0
-    fallbacks: tuple[str, ...] = ()
+    fallbacks: tuple[Fallback, ...] = ()
+    allow_model_change: bool = False
+    prepare_attempt: PrepareAttempt | None = None
+    prepare_s: float = 10.0
 
     connect_s: float = 10.0
     first_content_s: float = 600.0
@@ -148,7 +158,7 @@ _FROM_ZERO: Final = (
     *("max_retained_request_bytes", "checkpoint_every_s"),
 )
 _ABOVE_ZERO: Final = (
-    *("connect_s", "first_content_s", "idle_s", "quiet_s", "stall_warn_s", "keepalive_s"),
+    *("connect_s", "prepare_s", "first_content_s", "idle_s", "quiet_s", "stall_warn_s", "keepalive_s"),
     *("max_event_bytes", "max_turn_bytes", "max_json_depth", "max_parts"),
 )
 

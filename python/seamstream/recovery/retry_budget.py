@@ -13,6 +13,8 @@ from collections import OrderedDict, deque
 from dataclasses import dataclass
 from typing import Final
 
+from .breaker import Breaker
+
 OUTAGE_WINDOW_S: Final = 1.0
 OUTAGE_CUTS: Final = 20
 OUTAGE_SHARE: Final = 0.05
@@ -47,6 +49,7 @@ class TargetBudget:
         self._lock = threading.Lock()
         self._cuts: deque[float] = deque(maxlen=4096)
         self._history: deque[_Second] = deque()
+        self.breaker = Breaker()
         self.open_streams = 0
         self.recovering = 0
 
@@ -71,11 +74,16 @@ class TargetBudget:
     def try_acquire(self) -> bool:
         """Take a slot for one recovery; give it back when its stream flows or has failed."""
         with self._lock:
-            allowed = max(self._min_concurrency, int(self._ratio * self.open_streams))
-            if self.recovering >= allowed:
+            if self.recovering >= self._allowed():
                 return False
             self.recovering += 1
             return True
+
+    @property
+    def has_room(self) -> bool:
+        """Would a slot be free now?"""
+        with self._lock:
+            return self.recovering < self._allowed()
 
     def release(self) -> None:
         """Give a slot back."""
@@ -102,6 +110,9 @@ class TargetBudget:
     @property
     def idle(self) -> bool:
         return self.open_streams <= 0 and self.recovering <= 0
+
+    def _allowed(self) -> int:
+        return max(self._min_concurrency, int(self._ratio * self.open_streams))
 
     def _second(self, now: float) -> _Second:
         self._forget(now)

@@ -6,7 +6,7 @@ import asyncio
 import io
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextvars import ContextVar
-from typing import Final
+from typing import Any, Final
 
 import aiohttp
 from aiohttp import ClientRequest, ClientResponse, ClientSession, ClientTimeout, StreamReader
@@ -18,8 +18,9 @@ from ..effects import Broke, Open, Opened, OpenFailed
 from ..errors import FrameTooLarge, StreamCutError
 from ..interrupter import Interrupter
 from ..recovery.causes import BodyEnd
-from ..recovery.continuation.route import CREDENTIALS, KEY_PARAMETERS, Route
+from ..recovery.continuation.route import Route
 from . import aiohttp_internals as internals
+from .aiohttp_routes import only_with, routed, routed_headers
 from .aiohttp_self_test import problem
 
 Handler = Callable[[ClientRequest], Awaitable[ClientResponse]]
@@ -201,7 +202,7 @@ class Resender:
 
     async def __call__(self, effect: Open) -> ClientResponse:
         request = self._request
-        if effect.attempt > 1:
+        if not effect.unchanged:
             if request.session.closed:
                 raise SessionClosedError("Session is closed")
             self._address(effect.route or Route())
@@ -248,44 +249,20 @@ class SessionSender:
             url = routed(first, route)
             headers = routed_headers(CIMultiDict(self._headers), first, url, route)
             headers.update(effect.headers)
+            options: dict[str, Any] = {"headers": headers}
+            if url.origin() != first.origin():
+                own = internals.middlewares_of(self._session)
+                options = {"middlewares": (only_with(headers, url.origin()), *own)}
             return await self._session.request(
                 route.method or "POST",
                 url,
                 data=_payload(effect.body, self._body),
-                headers=headers,
+                **options,
                 timeout=self._timeout,
                 raise_for_status=False,
             )
         finally:
             bypass.reset(token)
-
-
-def routed(url: URL, route: Route) -> URL:
-    """The address that a route leads to from `url`."""
-    if route.origin is not None:
-        other = URL(route.origin)
-        kept = [(name, value) for name, value in url.query.items() if name not in KEY_PARAMETERS]
-        url = (
-            url.with_query(kept)
-            .with_scheme(other.scheme)
-            .with_host(other.host or "")
-            .with_port(other.explicit_port)
-        )
-    if route.path is not None:
-        url = url.with_path(route.path, encoded=True, keep_query=True)
-    return url.update_query(list(route.query)) if route.query else url
-
-
-def routed_headers(headers: CIMultiDict[str], first: URL, url: URL, route: Route) -> CIMultiDict[str]:
-    """The headers of a request that a route leads from `first` to `url`: no credential to another origin."""
-    changed = headers.copy()
-    leaves = url.origin() != first.origin()
-    for name in (*route.without, *(CREDENTIALS if leaves else ())):
-        changed.popall(name, None)
-    if leaves and "Host" in changed:
-        changed["Host"] = url.host_port_subcomponent or ""
-    changed.update(route.headers)
-    return changed
 
 
 def _payload(body: bytes | None, first: bytes | None) -> bytes | io.BytesIO:

@@ -17,10 +17,12 @@ from collections.abc import Callable
 from typing import Any, Final, cast
 
 from aiohttp import (
+    ClientMiddlewareType,
     ClientOSError,
     ClientPayloadError,
     ClientRequest,
     ClientResponse,
+    ClientSession,
     ServerDisconnectedError,
     StreamReader,
     client_reqrep,
@@ -294,6 +296,11 @@ def set_headers(response: ClientResponse, drop: frozenset[str], add: dict[str, s
 def protocol_of(response: ClientResponse) -> Any:
     """The connection's protocol, whose `exception()` says what really happened to a broken body."""
     return response._connection.protocol if response._connection is not None else None
+
+
+def middlewares_of(session: ClientSession) -> tuple[ClientMiddlewareType, ...]:
+    """Those of the whole session."""
+    return tuple(getattr(session, "_middlewares", None) or ())
 
 
 def watch_close(protocol: Any, callback: Callable[[], None]) -> Callable[[], None]:

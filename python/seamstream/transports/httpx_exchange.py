@@ -8,7 +8,7 @@ from typing import Any, Final
 from ..driver import RunSpec
 from ..effects import Open, Opened
 from ..recovery.continuation.dialects import form_of
-from ..recovery.continuation.route import CREDENTIALS, KEY_PARAMETERS, Route
+from ..recovery.continuation.route import GOES_ANYWHERE, KEY_PARAMETERS, Route
 from .httpx_module import HttpxModule
 
 RETRYABLE_STATUSES: Final = frozenset({408, 409, 429})
@@ -62,6 +62,8 @@ class Requests:
 
 def routed(url: Any, route: Route) -> Any:
     """The address that a route leads to from `url`."""
+    if route.url is not None:
+        url = type(url)(route.url)
     if route.origin is not None:
         other = type(url)(route.origin)
         for name in KEY_PARAMETERS:
@@ -78,7 +80,8 @@ def routed(url: Any, route: Route) -> Any:
 def reroute_headers(headers: Any, first: Any, url: Any, route: Route) -> None:
     """No credential to another origin."""
     leaves = (url.scheme, url.netloc) != (first.scheme, first.netloc)
-    for name in (*route.without, *(CREDENTIALS if leaves else ())):
+    private = [name for name in headers if name.lower() not in GOES_ANYWHERE] if leaves else ()
+    for name in (*route.without, *private):
         headers.pop(name, None)
     if leaves and "Host" in headers:
         headers["Host"] = url.netloc.decode("ascii")

@@ -8,7 +8,7 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from seamstream.recovery.continuation.route import Route
-from seamstream.transports.aiohttp import routed, routed_headers
+from seamstream.transports.aiohttp_routes import routed, routed_headers
 from seamstream.transports.httpx_exchange import reroute_headers as httpx_headers
 from seamstream.transports.httpx_exchange import routed as httpx_routed
 

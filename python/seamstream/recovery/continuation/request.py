@@ -35,3 +35,16 @@ def read_request(dialect: Dialect, body: bytes | None, path: str = "") -> Reques
         tools_offered=bool(document.get("tools") or document.get("functions") or document.get("toolConfig")),
         **form.read(document),
     )
+
+
+def with_model(body: bytes, model: str) -> bytes:
+    """The same request for another model. Where a dialect names the model in the path, it stays as it is, and
+    so does what is no JSON object.
+    """
+    try:
+        document = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return body
+    if not isinstance(document, dict) or "model" not in document:
+        return body
+    return orjson.dumps({**document, "model": model})
