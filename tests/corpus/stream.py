@@ -17,13 +17,17 @@ Unrecoverable = Literal[
 
 @dataclass(frozen=True)
 class CorpusStream:
-    """`unrecoverable` says why a cut in this stream may end as an honest failure; None forbids it."""
+    """`unrecoverable` says why a cut in this stream may end as an honest failure; None forbids it.
+
+    `broken_end` is what its own provider sends instead of the rest, if not the dialect's usual error event.
+    """
 
     name: str
     dialect: Dialect
     request: dict[str, Any]
     data: bytes
     unrecoverable: Unrecoverable | None = None
+    broken_end: bytes = b""
 
     def __str__(self) -> str:
         return self.name

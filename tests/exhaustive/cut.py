@@ -116,7 +116,7 @@ def _broken(stream: CorpusStream, cause: Cause, body: bytes, place: int) -> Iter
     yield body[:half]
     yield body[half:place]
     if cause == "in-band error":
-        yield IN_BAND[stream.dialect]
+        yield stream.broken_end or IN_BAND[stream.dialect]
     elif cause == "reset":
         yield Broke(BodyEnd.RESET, ConnectionResetError(104, "reset"))
     elif cause == "malformed frame":

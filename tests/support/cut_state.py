@@ -149,7 +149,7 @@ def _read_chat(state: CutState, event: dict[str, Any]) -> None:
         delta = choice.get("delta") or {}
         _read_content(state, delta.get("content") or "")
         state.refusal += delta.get("refusal") or ""
-        state.reasoning += delta.get("reasoning_content") or ""
+        state.reasoning += delta.get("reasoning_content") or delta.get("reasoning") or ""
         for call in delta.get("tool_calls") or []:
             function = call.get("function") or {}
             if call["index"] == len(state.calls):

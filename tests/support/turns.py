@@ -19,6 +19,7 @@ from tests.corpus.stream import Dialect
 from tests.support.cohere_reading import read_cohere
 from tests.support.cut_state import state_of
 from tests.support.gemini_reading import GeminiFold
+from tests.support.mistral_reading import read_mistral
 from tests.support.ollama_reading import ID, read_ollama
 from tests.support.reading import Answer, ChatFold, MessageFold, Reading
 from tests.support.responses_reading import ResponsesFold
@@ -30,7 +31,7 @@ __all__ = ["Answer", "Reading", "turn_of", "wire_turn_of"]
 def turn_of(dialect: Dialect, data: bytes) -> Reading:
     """Everything the dialect's own SDK reads from `data`; an error event of the stream ends the reading."""
     if dialect == "openai-chat" and b'"content":[{' in data:
-        return wire_turn_of(dialect, data)  # Mistral's lists of parts, which openai-python refuses
+        return read_mistral(data)  # lists of parts, which openai-python refuses
     return _READERS[dialect](data)
 
 

@@ -19,6 +19,7 @@ from .error_codes import (
     PREFILL_WORDING,
     RETRYABLE,
     SPECIFIC_CODES,
+    VALIDATION_WORDING,
     FailureKind,
     kind_of_status,
     normalise,
@@ -126,6 +127,7 @@ def _codes(error: Mapping[str, Any], known: InBandError | None) -> Iterator[str]
         ("code",),
         ("type",),
         ("status",),
+        ("__type",),
     ):
         value: Any = error
         for key in path:
@@ -163,6 +165,8 @@ def _kind(facts: _ErrorFacts, status: int | None) -> FailureKind:
             return FailureKind.PREFILL_REFUSED
     if status is not None:
         return kind_of_status(status)
+    if VALIDATION_WORDING.match(facts.message):
+        return FailureKind.INVALID_REQUEST
     return next((GENERIC_CODES[word] for word in words if word in GENERIC_CODES), FailureKind.SERVER_ERROR)
 
 

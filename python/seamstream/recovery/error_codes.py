@@ -56,7 +56,7 @@ SPECIFIC_CODES: Final = _table(
     {
         FailureKind.QUOTA: """
             insufficient_quota billing_error billing_hard_limit_reached billing_not_active
-            insufficient_credits payment_required
+            insufficient_credits payment_required ServiceQuotaExceededException
         """,
         FailureKind.OVERFLOW: """
             context_length_exceeded exceed_context_size_error max_tokens_exceeded token_limit_exceeded
@@ -72,7 +72,9 @@ SPECIFIC_CODES: Final = _table(
             api_key_invalid api_key_service_blocked unauthenticated
         """,
         FailureKind.UNKNOWN_MODEL: "model_not_found not_found_error DeploymentNotFound",
-        FailureKind.OVERLOADED: "overloaded_error provider_overloaded insufficient_system_resource",
+        FailureKind.OVERLOADED: """
+            overloaded_error provider_overloaded insufficient_system_resource ModelNotReadyException
+        """,
         FailureKind.RATE_LIMIT: "rate_limit_error rate_limit_exceeded",
         FailureKind.TIMEOUT: "timeout_error vector_store_timeout",
     }
@@ -174,3 +176,5 @@ PREFILL_WORDING: Final = re.compile(
     r"|(?:trailing|final) assistant|continue_final_message|add_generation_prompt|['\"`]prefix['\"`]",
     re.IGNORECASE,
 )
+# TGI begins a stream before it looks at the request, so this is its only 422.
+VALIDATION_WORDING: Final = re.compile(r"input validation error", re.IGNORECASE)

@@ -24,6 +24,10 @@ pub struct Chat {
     model: Vec<u8>,
     fingerprint: Vec<u8>,
     reasoning_field: Option<&'static str>,
+    /// Reasoning came as parts in a list of content (Mistral), so it goes on as such.
+    reasons_in_lists: bool,
+    /// How much of each call's arguments was written where the call was opened, by its index.
+    told: Vec<usize>,
 }
 
 impl Dialect for Chat {
@@ -55,11 +59,21 @@ impl Dialect for Chat {
             delta.extend_from_slice(b"\"role\":\"assistant\",");
         }
         match (part.kind, change) {
-            (PartKind::Tool, Change::Opened) => write_call(part, &mut delta),
+            (PartKind::Tool, Change::Opened) => {
+                write_call(part, &mut delta);
+                self.note_told(part);
+            }
             (PartKind::Tool, Change::Text { from, to }) => {
+                let from = from.max(self.told.get(part.out_index as usize).copied().unwrap_or(0));
+                if from >= to {
+                    return;
+                }
                 write_arguments(part, &part.text[from..to], &mut delta);
             }
             (PartKind::Tool, Change::Replaced) => write_arguments(part, &part.text, &mut delta),
+            (PartKind::Reasoning, Change::Text { from, to }) if self.reasons_in_lists => {
+                write_thinking(&part.text[from..to], &mut delta);
+            }
             (_, Change::Text { from, to }) => {
                 delta.push(b'"');
                 delta.extend_from_slice(self.field(part.kind).as_bytes());
@@ -203,7 +217,9 @@ impl Chat {
         let mut reasoned = false;
         while let Some(key) = cursor.key() {
             match key {
-                b"content" if cursor.peek() == Some(b'[') => read_content_list(choice, &mut cursor, deltas),
+                b"content" if cursor.peek() == Some(b'[') => {
+                    self.reasons_in_lists |= read_content_list(choice, &mut cursor, deltas);
+                }
                 b"content" => push_text(choice, PartKind::Text, cursor.filled_string(), deltas),
                 b"refusal" => push_text(choice, PartKind::Refusal, cursor.filled_string(), deltas),
                 b"reasoning_content" | b"reasoning" => {
@@ -221,6 +237,12 @@ impl Chat {
                 }
             }
         }
+    }
+
+    fn note_told(&mut self, part: &Part) {
+        let index = part.out_index as usize;
+        self.told.resize(self.told.len().max(index + 1), 0);
+        self.told[index] = part.text.len();
     }
 
     fn note_reasoning_field(&mut self, key: &[u8]) {
@@ -286,10 +308,11 @@ fn push_text<'a>(choice: u32, kind: PartKind, text: Option<Cow<'a, str>>, deltas
     }
 }
 
-/// Mistral sends content as a list of text and thinking chunks.
-fn read_content_list<'a>(choice: u32, cursor: &mut Cursor<'a>, deltas: &mut Vec<Delta<'a>>) {
+/// Mistral sends content as a list of text and thinking chunks. Tells whether there was thinking.
+fn read_content_list<'a>(choice: u32, cursor: &mut Cursor<'a>, deltas: &mut Vec<Delta<'a>>) -> bool {
+    let mut thinks = false;
     if !cursor.enter_array() {
-        return;
+        return thinks;
     }
     while cursor.element() {
         if cursor.peek() == Some(b'"') {
@@ -302,13 +325,17 @@ fn read_content_list<'a>(choice: u32, cursor: &mut Cursor<'a>, deltas: &mut Vec<
         while let Some(key) = cursor.key() {
             match key {
                 b"text" => push_text(choice, PartKind::Text, cursor.filled_string(), deltas),
-                b"thinking" => read_thinking(choice, cursor, deltas),
+                b"thinking" => {
+                    thinks = true;
+                    read_thinking(choice, cursor, deltas);
+                }
                 _ => {
                     cursor.skip();
                 }
             }
         }
     }
+    thinks
 }
 
 fn read_thinking<'a>(choice: u32, cursor: &mut Cursor<'a>, deltas: &mut Vec<Delta<'a>>) {
@@ -388,7 +415,8 @@ fn read_error(raw: &[u8]) -> Failure {
             b"message" => failure.message = plain(value),
             b"type" => failure.kind = plain(value),
             b"code" => failure.code = plain(value),
-            b"status" | b"http_status_code" => failure.status = plain(value).parse().ok(),
+            // TGI's `http_status_code` is always 422, whatever went wrong.
+            b"status" => failure.status = plain(value).parse().ok(),
             _ => {}
         }
     }
@@ -467,12 +495,21 @@ fn finish_reason(stop: Stop) -> &'static str {
     }
 }
 
+fn write_thinking(text: &str, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"\"content\":[{\"type\":\"thinking\",\"thinking\":[{\"type\":\"text\",\"text\":");
+    string_into(text, out);
+    out.extend_from_slice(b"}]}]");
+}
+
+/// With the arguments that came in the same chunk: mistralai reads no chunk of a call without its name.
 fn write_call(part: &Part, out: &mut Vec<u8>) {
     out.extend_from_slice(format!("\"tool_calls\":[{{\"index\":{},\"id\":", part.out_index).as_bytes());
     string_into(&part.id, out);
     out.extend_from_slice(b",\"type\":\"function\",\"function\":{\"name\":");
     string_into(&part.name, out);
-    out.extend_from_slice(b",\"arguments\":\"\"}}]");
+    out.extend_from_slice(b",\"arguments\":");
+    string_into(&part.text, out);
+    out.extend_from_slice(b"}}]");
 }
 
 fn write_arguments(part: &Part, text: &str, out: &mut Vec<u8>) {
