@@ -45,6 +45,7 @@ PROVIDERS = {
     "moonshotai",
     "open-responses",
     "openai",
+    "openai-compatible",
     "perplexity",
     "xai",
 }
