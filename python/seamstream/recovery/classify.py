@@ -1,7 +1,7 @@
 """What a failed answer means: may the same request be sent again, when, and if not, why not.
 
-Decisions rest on codes and statuses, never on words, with two exceptions that providers force on us: an
-overlong prompt and a refused prefill are named only in the message of a 400.
+Decisions rest on codes and statuses, never on words, with exceptions that providers force on us: an overlong
+prompt and a refused prefill are named only in the message of a 400, and TGI's refusal only inside a stream.
 """
 
 from __future__ import annotations
