@@ -66,6 +66,13 @@ class _Recognising:
         cleaned = self._services.repaired(spec) if spec.mode == "recover" else None
         return spec if cleaned is None else replace(spec, body=cleaned)
 
+    def _refusal(self, spec: RunSpec) -> Any:
+        """The answer to a request that its provider would misunderstand; None when it may be sent."""
+        body = self._services.refusal(spec)
+        if body is None:
+            return None
+        return self._module.library.Response(400, headers={"content-type": "application/json"}, content=body)
+
     def _requests(self, spec: RunSpec, request: Any, *, longest_read_s: float | None = None) -> Requests:
         return Requests(self._module, request, spec, longest_read_s=longest_read_s)
 
@@ -108,7 +115,7 @@ class RecoveryTransport(_Recognising, _AsyncBase):
             return await self._inner.handle_async_request(request)
         if spec.mode == "observe":
             return await self._observe(spec, request)
-        return await self._recover(spec, request)
+        return self._refusal(spec) or await self._recover(spec, request)
 
     async def aclose(self) -> None:
         await self._inner.aclose()
@@ -195,7 +202,7 @@ class SyncRecoveryTransport(_Recognising, _SyncBase):
             return self._inner.handle_request(request)
         if spec.mode == "observe":
             return self._observe(spec, request)
-        return self._recover(spec, request)
+        return self._refusal(spec) or self._recover(spec, request)
 
     def close(self) -> None:
         self._inner.close()

@@ -35,6 +35,7 @@ from .transports.aiohttp import (
     Resender,
     bypass,
 )
+from .transports.aiohttp_made import made_response
 from .transports.aiohttp_self_test import problem
 
 _LOG: Final = logging.getLogger("seamstream")
@@ -83,6 +84,8 @@ class RecoveryMiddleware:
             request.headers["Accept-Encoding"] = "identity"
         if spec.mode == "observe":
             return await self._observe(spec, request, handler)
+        if (refusal := self._services.refusal(spec)) is not None:
+            return made_response(request, 400, refusal)
         return await self._recover(await self._repaired(spec, request), request, handler)
 
     async def _retained_body(self, request: ClientRequest) -> bytes | None:

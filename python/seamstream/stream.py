@@ -17,6 +17,7 @@ from yarl import URL
 from .capture import collectors
 from .clock import Clock, SystemClock
 from .driver import Driver, RunSpec, Services
+from .driver.exceptions import refused_locally
 from .driver.spec import book_of
 from .effects import Emit, Fail
 from .environment import apply_environment
@@ -141,6 +142,8 @@ class Run:
     async def __aenter__(self) -> Run:
         if self._runner is not None:
             raise RuntimeError("a run can be entered once")
+        if (refusal := self._services.refusal(self._spec)) is not None:
+            raise refused_locally(refusal)
         checkpoint = await self._found()
         if checkpoint is not None:
             self._spec = self._spec.owned(checkpoint.epoch + 1)

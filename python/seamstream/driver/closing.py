@@ -32,6 +32,7 @@ def close_whole(run: Parts, setback: Setback, step: Whole) -> Steps:
 def succeed(run: Parts, data: bytes, *, salvaged: str | None, reuse: bool, cause: str | None = None) -> Steps:
     yield from run.give(data)
     run.note_content()
+    run.note_response()
     degraded = run.guard.degraded
     run.turn = run.history.succeeded(
         run.snapshot, run.core_facts(), degraded=degraded, salvaged=salvaged, cause=cause

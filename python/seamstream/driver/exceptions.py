@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..effects import Opened
 from ..errors import CutReport, FrameTooLarge, HttpFailureError, NotAnEventStream, StreamCutError
-from ..recovery.classify import FailureClass
+from ..recovery.classify import FailureClass, classify_http
 from ..types import InterruptCause, Snapshot, Turn
 from .deciding import GiveUp, Setback
 from .spec import RunSpec
@@ -29,6 +29,13 @@ def http_failure(opened: Opened, failure: FailureClass | None, request_id: str |
         retry_after_s=failure.retry_after_s if failure is not None else None,
         request_id=request_id,
     )
+
+
+def refused_locally(body: bytes) -> HttpFailureError:
+    """For a typed reader: its provider would misunderstand the request, so it was not sent."""
+    headers = {"content-type": "application/json"}
+    failure = classify_http(400, headers, body, now=0.0)
+    return http_failure(Opened(400, headers, False, body), failure, None)
 
 
 def frame_error(spec: RunSpec, snapshot: Snapshot) -> FrameTooLarge:

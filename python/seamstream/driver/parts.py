@@ -6,7 +6,7 @@ from collections.abc import Generator
 
 from ..effects import Effect, Put, Result
 from ..recovery.budget import RunBudget
-from ..types import Snapshot, Turn
+from ..types import Join, Snapshot, Turn
 from .deciding import Decider, GiveUp, Setback
 from .guard import Guard, make_splice
 from .history import CoreFacts, RunHistory
@@ -27,6 +27,7 @@ class Parts:
         self.clock = services.clock
         self.profiles = services.profiles
         self.unsigned = services.unsigned
+        self.responses = services.responses
         policy, typed = spec.policy, spec.reader == "typed"
         profile = services.profiles.profile(host=spec.host, dialect=spec.dialect, model="")
         self.guard = Guard(
@@ -74,6 +75,14 @@ class Parts:
         self.history.model = snapshot.model
         self.history.count_deltas(snapshot.content_deltas)
         self.history.note_text(len(snapshot.text))
+
+    def note_response(self) -> None:
+        """Remember under which id the provider has the answer, where that is not the one its reader knows."""
+        snapshot = self.snapshot
+        if self.spec.dialect != "openai-responses" or snapshot is None or snapshot.resume_point is None:
+            return
+        joined = any(seam.join != Join.NATIVE.value for seam in self.history.seams(self.core_facts()))
+        self.responses.remember(snapshot.response_id, None if joined else snapshot.resume_point.response_id)
 
     def turn_so_far(self) -> Turn:
         """The turn as it stands."""

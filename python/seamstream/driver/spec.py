@@ -13,6 +13,7 @@ from ..recovery.continuation.profile import Profile
 from ..recovery.continuation.profiles import ProfileBook
 from ..recovery.policy import RecoveryPolicy
 from ..recovery.repair import UnsignedThinking
+from ..recovery.response_ids import ResponseIds
 from ..recovery.retry_budget import RetryBudget
 from ..types import Outcome, Reader
 
@@ -24,6 +25,9 @@ PROCESS_PROFILES: Final = ProfileBook()
 
 PROCESS_BUDGET: Final = RetryBudget()
 """The accounts of all targets of this process."""
+
+PROCESS_RESPONSES: Final = ResponseIds()
+"""Ids of responses that runs of this process left with their readers in place of the provider's."""
 
 PROCESS_UNSIGNED: Final = UnsignedThinking()
 """Thinking that runs of this process left with their readers unsigned."""
@@ -85,11 +89,20 @@ class Services:
     profiles: ProfileBook = PROCESS_PROFILES
     budget: RetryBudget = PROCESS_BUDGET
     unsigned: UnsignedThinking = PROCESS_UNSIGNED
+    responses: ResponseIds = PROCESS_RESPONSES
 
     def repaired(self, spec: RunSpec) -> bytes | None:
         """The request without thinking that a cut left unsigned; None when there is none, or it is not
         wanted.
         """
+        if spec.body is not None and spec.dialect == "openai-responses":
+            return self.responses.rewritten(spec.body)
         if spec.body is None or spec.dialect != "anthropic" or not spec.policy.repair_history:
             return None
         return self.unsigned.cleaned(spec.body)
+
+    def refusal(self, spec: RunSpec) -> bytes | None:
+        """The error body for a request that its provider would misunderstand; None when it may be sent."""
+        if spec.body is None or spec.mode != "recover" or spec.dialect != "openai-responses":
+            return None
+        return self.responses.refusal(spec.body)

@@ -24,6 +24,8 @@ class Exchange:
     fault: Fault = field(default_factory=Fault.none)
     status: int | None = None
     response_headers: dict[str, str] = field(default_factory=dict)
+    method: str = "POST"
+    query: dict[str, str] = field(default_factory=dict)
     sent: bytearray = field(default_factory=bytearray)
     pings: int = 0
     finished: bool = False

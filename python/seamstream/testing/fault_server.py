@@ -16,6 +16,7 @@ from ..recovery.continuation.facts import Dialect
 from .exchange import Exchange
 from .fault_replies import Responder, reply_under
 from .faults import Fault, Framing
+from .kept_responses import KeptResponses, Memory
 from .local_server import LocalServer
 from .sender import Delivery, Sender
 from .wire import Wire, WrittenResponse
@@ -48,8 +49,13 @@ class FaultServer:
         framing: Framing = "chunked",
         connections: Literal["keep", "close", "stale"] = "keep",
         clock: Clock | None = None,
+        background: KeptResponses | Memory = "streams",
     ) -> None:
-        """`connections`: "stale" promises to keep the connection, and closes it on its second request."""
+        """`connections`: "stale" promises to keep the connection, and closes it on its second request.
+
+        `background`: what is kept of responses that were asked to run in the background.
+        """
+        self._kept = background if isinstance(background, KeptResponses) else KeptResponses(background)
         self.requests: list[Exchange] = []
         self._model = model
         self._script = script
@@ -109,6 +115,7 @@ class FaultServer:
         exchange = Exchange(
             number, connection, request.path, headers, raw_body, body, _dialect_of(request.path)
         )
+        exchange.method, exchange.query = request.method, dict(request.query)
         exchange.arrived_s = self._clock.monotonic()
         self.requests.append(exchange)
         return exchange
@@ -118,7 +125,10 @@ class FaultServer:
             exchange.fault = Fault.no_response()
         else:
             exchange.fault = self._next_fault(exchange)
-        reply = reply_under(exchange.fault, self._model, exchange)
+        reply = self._kept.reply(exchange)
+        if reply is None or exchange.fault.http_status is not None:
+            reply = reply_under(exchange.fault, self._model, exchange)
+            self._kept.keep(exchange, reply)
         wire = Wire(request, exchange.fault.framing or self._framing)
         sender = Sender(wire, exchange, self._delivery, self._clock, reusable=self._policy != "close")
         if exchange.fault.before_head:

@@ -28,6 +28,8 @@ pub struct Responses {
     /// The provider's own id of the response at hand, and the number of the last event read.
     response_id: String,
     last: Option<u64>,
+    /// Ids of the items, in order, of a server that does not say where they stand.
+    unplaced: Vec<String>,
 }
 
 /// The members of an event that matter here.
@@ -67,6 +69,7 @@ impl Dialect for Responses {
     fn next_attempt(&mut self, rewriting: bool) {
         self.heard.clear();
         self.response_id.clear();
+        self.unplaced.clear();
         self.last = None;
         self.writer.next_attempt(rewriting);
     }
@@ -133,10 +136,11 @@ impl Dialect for Responses {
 
 impl Responses {
     fn read_event<'a>(&mut self, data: &'a [u8], kind: FrameKind, deltas: &mut Vec<Delta<'a>>) {
-        let Some(event) = parse(data) else {
+        let Some(mut event) = parse(data) else {
             deltas.push(Delta::Opaque);
             return;
         };
+        self.place(&mut event);
         let has_error = !matches!(event.error, b"" | b"null" | b"{}");
         if kind == FrameKind::Unknown && !has_error {
             deltas.push(Delta::Opaque);
@@ -164,6 +168,19 @@ impl Responses {
         if deltas.is_empty() {
             deltas.push(Delta::Opaque);
         }
+    }
+
+    /// llama.cpp leaves out the numbers of items: there they are numbered as they come.
+    fn place(&mut self, event: &mut Event<'_>) {
+        if event.output_index.is_some() || (event.item_id.is_empty() && event.item.is_empty()) {
+            return;
+        }
+        let id = if event.item_id.is_empty() { Item::read(event.item).id } else { event.item_id.clone() };
+        let at = self.unplaced.iter().position(|known| *known == id).unwrap_or_else(|| {
+            self.unplaced.push(id.into_owned());
+            self.unplaced.len() - 1
+        });
+        event.output_index = u32::try_from(at).ok();
     }
 
     /// The number of this event on the wire.

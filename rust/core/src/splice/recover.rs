@@ -39,6 +39,9 @@ impl Splice {
             return std::mem::take(&mut self.tail);
         }
         let mut out = Vec::new();
+        if self.cut.unsettled {
+            return out; // a clean end is looked at before it is taken for a cut
+        }
         self.hold.attempt_is_over();
         let undecided = self.seam.is_some() || self.watch.is_some();
         let received = self.bytes_received - self.stream_start;
