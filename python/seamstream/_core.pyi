@@ -175,6 +175,8 @@ class Splice:
         """How many choices the request asked for, once somebody has read it (never lowers the number)."""
     def _panic_after(self, events: int) -> None:
         """For tests of fail-open: a Rust panic at the n-th event from now."""
+    def was_replayed(self) -> None:
+        """What was fed was a stored turn and no server's stream: it has no `resume_point`."""
     def unsigned_thinking(self) -> list[str]:
         """Thinking that was closed for the reader before its provider had signed it."""
     def seams(self) -> list[tuple[int, str, str, int, bool]]:

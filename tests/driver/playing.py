@@ -23,6 +23,7 @@ QUESTION: dict[str, Any] = {
     "stream": True,
     "max_tokens": 500,
     "messages": [{"role": "user", "content": "Why is the sea salt?"}],
+    "input": "Why is the sea salt?",  # as Responses wants it; the others do not look at it
 }
 ANSWER = Answer(
     (Text(tokens("Rivers carry salt from the rocks to the sea, and the sea keeps it when water rises.")),)

@@ -11,10 +11,10 @@ from seamstream.driver.replaying import replay
 from seamstream.effects import DONE, Opened, Read
 from seamstream.stores.checkpoints import StreamCheckpoint
 from seamstream.testing import Answer, DeterministicModel, Dialect, Reasoning, Text, Tool, tokens
-from seamstream.types import Finish, TextDelta, ToolCallReady
+from seamstream.types import Finish, PartialToolCall, TextDelta, ToolCallReady
 from tests.driver.playing import HEALTHY, QUESTION, Reply, Stage, cut
 
-DIALECTS: tuple[Dialect, ...] = ("openai-chat", "anthropic")
+DIALECTS: tuple[Dialect, ...] = ("openai-chat", "openai-responses", "anthropic")
 TEXT = Answer((Text(tokens("Salt comes from the rocks, by way of the rivers — drop by drop.")),))
 THOUGHT = Answer((Reasoning(tokens("Rocks? Rivers? Both.")), *TEXT.parts))
 CALLS = Answer(
@@ -112,4 +112,29 @@ def test_a_replayed_turn_is_the_stored_one(dialect: Dialect, answer: Answer) -> 
         assert again is not None
         same = ("text", "reasoning", "refusal", "completed_tool_calls", "stop_reason", "signed_thinking")
         assert [getattr(again, name) for name in same] == [getattr(stored, name) for name in same], events
-        assert again.in_flight_tools == stored.in_flight_tools[-1:]
+        assert again.in_flight_tools == stored.in_flight_tools
+        assert again.completed_tool_calls == stored.completed_tool_calls
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_several_unfinished_calls_stay_unfinished(dialect: Dialect) -> None:
+    stored = checkpoint_after(dialect, DeterministicModel(TEXT), 6).snapshot
+    halves = (PartialToolCall("a", "look", '{"at": "no'), PartialToolCall("b", "look", '{"at'))
+    stored = dataclasses.replace(stored, in_flight_tools=halves)
+    stage = Stage(dialect, reader="typed")
+    stage.driver.intake.receive(replay(dialect, stored))
+    again = stage.driver.guard.snapshot()
+    assert again is not None
+    assert (again.in_flight_tools, again.completed_tool_calls) == (halves, ())
+
+
+def test_a_stored_turn_is_not_taken_for_a_stream_that_its_server_keeps() -> None:
+    model = DeterministicModel(TEXT)
+    checkpoint = checkpoint_after("openai-chat", model, 6)
+    stage = Stage(
+        "openai-chat", model=model, reader="typed", checkpoint=checkpoint, epoch=2, conversation="c-1"
+    )
+    stage.play(HEALTHY)
+    turn = stage.driver.turn
+    assert turn is not None
+    assert [record.strategy for record in turn.attempts] == [None, "prompt"]

@@ -1,24 +1,29 @@
 """A stored turn as bytes of its dialect, so that a fresh core knows it as if it had just been received.
 
-The core has no other way in, on purpose: whatever it holds, it has read from a stream. Of several unfinished
-calls only the last is written, because the beginning of the next would close the ones before it.
+The core has no other way in, on purpose: whatever it holds, it has read from a stream. In most dialects the
+beginning of the next call closes the one before it. Half arguments stay half all the same, but a call whose
+arguments had not begun would seem complete, so of those only one that comes last is written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, Final
 
 import orjson
 
 from ..recovery.continuation.facts import Dialect
 from ..types import PartialToolCall, Snapshot, ToolCall
+from .replaying_responses import responses
+
+_NOT_BEGUN: Final = ("", "{}")
+"""Arguments of which nothing has come, or only what some servers send in their place."""
 
 
 def replay(dialect: Dialect, turn: Snapshot) -> bytes:
-    """The events that bring a fresh splice to where `turn` stands."""
-    write = _anthropic if dialect == "anthropic" else _chat
-    return b"".join(write(turn))
+    """The events that bring a fresh splice to where `turn` stands. Without any it starts anew."""
+    write = _WRITERS.get(dialect)
+    return b"".join(write(turn)) if write is not None else b""
 
 
 def _chat(turn: Snapshot) -> Iterator[bytes]:
@@ -91,7 +96,8 @@ def _blocks(turn: Snapshot) -> Iterator[tuple[dict[str, Any], list[dict[str, Any
 
 
 def _calls(turn: Snapshot) -> list[ToolCall | PartialToolCall]:
-    return [*turn.completed_tool_calls, *turn.in_flight_tools[-1:]]
+    begun = [call for call in turn.in_flight_tools[:-1] if call.arguments.strip() not in _NOT_BEGUN]
+    return [*turn.completed_tool_calls, *begun, *turn.in_flight_tools[-1:]]
 
 
 def _thinking(turn: Snapshot) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
@@ -115,3 +121,10 @@ def _thinking(turn: Snapshot) -> Iterator[tuple[dict[str, Any], list[dict[str, A
 
 def _event(name: str, **fields: Any) -> bytes:
     return b"event: " + name.encode() + b"\n" + _data({"type": name, **fields})
+
+
+_WRITERS: Final[dict[Dialect, Callable[[Snapshot], Iterator[bytes]]]] = {
+    "openai-chat": _chat,
+    "openai-responses": responses,
+    "anthropic": _anthropic,
+}

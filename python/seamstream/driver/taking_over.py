@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 
+from .._core import Splice
 from ..effects import Effect, Result
 from ..recovery.budget import RunBudget
 from ..stores.checkpoints import StreamCheckpoint
@@ -20,6 +21,7 @@ def take_over(run: Parts, checkpoint: StreamCheckpoint) -> Generator[Effect, Res
     run.intake.events.start(checkpoint.attempt)
     run.intake.awaits_content = True
     data = run.intake.receive(replay(run.spec.dialect, checkpoint.snapshot))
+    run.guard.ask(Splice.was_replayed, None)
     run.intake.attention = False
     yield from run.give(data)
     items = checkpoint.snapshot.server_items

@@ -210,6 +210,10 @@ impl Splice {
         self.core.expect_choices(choices);
     }
 
+    fn was_replayed(&mut self) {
+        self.core.was_replayed();
+    }
+
     fn unsigned_thinking(&self) -> Vec<String> {
         self.core.unsigned().to_vec()
     }

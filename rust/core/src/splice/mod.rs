@@ -130,6 +130,8 @@ pub struct Splice {
     /// This stream takes up the response of the one before.
     native: bool,
     resumptions: u32,
+    /// What was read so far is no server's stream.
+    replayed: bool,
     /// Where the response at hand began among the bytes received.
     stream_start: u64,
     skips_line_ends: bool,
@@ -190,6 +192,7 @@ impl Splice {
             cut: native::Cut::default(),
             native: false,
             resumptions: 0,
+            replayed: false,
             stream_start: 0,
             skips_line_ends: false,
             panic_after: None,

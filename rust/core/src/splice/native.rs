@@ -35,11 +35,16 @@ pub(super) struct Cut {
 impl Splice {
     /// Where the response could be taken up again; only meaningful after `cut`.
     pub fn resume_point(&self) -> Option<ResumePoint> {
-        if self.cut.undecided || self.degraded.is_some() {
+        if self.cut.undecided || self.replayed || self.degraded.is_some() {
             return None;
         }
         let (response, event) = self.dialect.resume_point();
         Some(ResumePoint { response, event, offset: self.cut.offset })
+    }
+
+    /// What was fed was a stored turn and not a server's stream, so that its bytes and numbers mean nothing to one.
+    pub fn was_replayed(&mut self) {
+        self.replayed = true;
     }
 
     /// Goes on with the same response as if it had never been cut.

@@ -109,6 +109,7 @@ impl Splice {
         }
         self.settle_numbers();
         self.native = false;
+        self.replayed = false;
         self.skips_line_ends = false;
         self.stream_start = self.bytes_received;
         self.stopped_here = false;
