@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.corpus import (
     anthropic_text,
     anthropic_tools,
+    bedrock_streams,
     chat_odd,
     chat_text,
     chat_tools,
@@ -31,6 +32,7 @@ STREAMS: tuple[CorpusStream, ...] = tuple(
         gemini_streams,
         ollama_streams,
         cohere_streams,
+        bedrock_streams,
     )
     for stream in module.streams()
 )

@@ -16,6 +16,7 @@ from seamstream.recovery.policy import RecoveryPolicy
 from seamstream.recovery.retry_budget import RetryBudget
 from seamstream.runner import SyncRun, run_sync
 from seamstream.testing.clock import FakeClock
+from seamstream.testing.render_bedrock import frame
 from tests.corpus import CorpusStream
 from tests.corpus.stream import Dialect
 from tests.support.provider import Provider
@@ -31,6 +32,7 @@ IN_BAND: dict[Dialect, bytes] = {
     "anthropic": b"event: error\n"
     b'data: {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}\n\n',
     "gemini": b'data: {"error":{"code":503,"message":"Overloaded","status":"UNAVAILABLE"}}\r\n\r\n',
+    "bedrock": frame("serviceUnavailableException", {"message": "Busy"}, exception=True),
     "ollama": b'{"error":"llama runner process has terminated"}\n',
     "cohere": b"event: message-end\n"
     b'data: {"type":"message-end","delta":{"finish_reason":"ERROR","error":"worker lost"}}\n\n',

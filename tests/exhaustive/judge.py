@@ -40,6 +40,7 @@ ENDS: dict[Dialect, tuple[bytes, ...]] = {
     "gemini": (b'"finishReason"', b'"blockReason"'),
     "ollama": (b'"done":true',),
     "cohere": (b'"type":"message-end"',),
+    "bedrock": (b'"stopReason"',),
 }
 """What stands in the last event of each choice, where a line of its own is not enough to tell it."""
 PLAN_VERDICT: dict[str | None, Verdict] = {

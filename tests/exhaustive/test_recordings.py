@@ -35,6 +35,7 @@ EVERY_BYTE = (
     "xai--xai-tool-call",
 )
 PROVIDERS = {
+    "amazon-bedrock",
     "alibaba",
     "anthropic",
     "azure",

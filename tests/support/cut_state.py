@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
+from seamstream.testing.render_bedrock import unframe
 from tests.corpus.stream import Dialect
-from tests.support import cohere_state, gemini_state, ollama_state, responses_state
+from tests.support import bedrock_state, cohere_state, gemini_state, ollama_state, responses_state
 
 NORMAL_CHAT_STOPS = {"stop", "length", "tool_calls", "content_filter", "function_call"}
 CLOSING_CHAT_STOPS = {"stop", "tool_calls", "function_call"}
@@ -115,6 +116,10 @@ def state_of(dialect: Dialect, data: bytes) -> CutState:
     """Read everything that `data` holds of a turn. A judge asks several times for the same cut."""
     state = CutState()
     blocks: dict[int, OpenCall] = {}
+    if dialect == "bedrock":
+        for kind, frame in unframe(data):
+            bedrock_state.read_event(state, blocks, kind, frame, OpenCall)
+        return state
     for text in events_of(data):
         if text == "[DONE]":
             continue

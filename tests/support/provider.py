@@ -107,11 +107,16 @@ def _take_back_thinking(stream: CorpusStream, message: dict[str, Any]) -> None:
     if not isinstance(content, list):
         return
     for block in content:
-        if block["type"] in ("thinking", "redacted_thinking"):
+        if "reasoningContent" in block:
+            reasoning = block["reasoningContent"]["reasoningText"]
+            assert reasoning["signature"] == signature_of(reasoning["text"]), block
+        if block.get("type") in ("thinking", "redacted_thinking"):
             own = block.get("signature") == signature_of(block.get("thinking", ""))
             assert own or block in thinking_of(stream.name, stream.data), block
     message["content"] = [
-        block for block in content if block["type"] not in ("thinking", "redacted_thinking")
+        block
+        for block in content
+        if block.get("type") not in ("thinking", "redacted_thinking") and "reasoningContent" not in block
     ]
 
 

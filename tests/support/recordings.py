@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from seamstream.testing.render_bedrock import frame
 from tests.corpus import CorpusStream
 from tests.support.cut_state import state_of
 from tests.support.responses_state import PASSIVE, is_clients
@@ -68,6 +69,8 @@ def _load(path: Path) -> Iterator[CorpusStream]:
         for number, (start, end) in enumerate(zip(starts, [*starts[1:], None], strict=True), 1):
             name = path.stem if len(starts) == 1 else f"{path.stem}#{number}"
             yield _responses(name, events[start:end], lines[start:end])
+    elif "messageStart" in events[0]:
+        yield _bedrock(path.stem, events)
     elif events[0].get("type") == "message-start":
         yield _cohere(path.stem, events, lines)
     elif any(_is_chat(event) for event in events[:2]):
@@ -95,6 +98,12 @@ def _chat(name: str, lines: list[str]) -> CorpusStream:
     data = "".join(f"data: {line}\n\n" for line in [*lines, *done]).encode()
     body = {"model": "recorded", "stream": True, "messages": _asked(name)}
     return CorpusStream(name, "openai-chat", body, data, _long_call("openai-chat", data))
+
+
+def _bedrock(name: str, events: list[dict[str, Any]]) -> CorpusStream:
+    data = b"".join(frame(kind, payload) for event in events for kind, payload in event.items())
+    asked = {"role": "user", "content": [{"text": f"As recorded in {name}."}]}
+    return CorpusStream(name, "bedrock", {"messages": [asked]}, data, _long_call("bedrock", data))
 
 
 def _cohere(name: str, events: list[dict[str, Any]], lines: list[str]) -> CorpusStream:

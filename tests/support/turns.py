@@ -16,6 +16,8 @@ from google.genai import errors as genai_errors
 from google.genai import types as genai_types
 
 from tests.corpus.stream import Dialect
+from tests.support import bedrock_reading
+from tests.support.bedrock_reading import read_bedrock
 from tests.support.cohere_reading import read_cohere
 from tests.support.cut_state import state_of
 from tests.support.gemini_reading import GeminiFold
@@ -39,7 +41,8 @@ def wire_turn_of(dialect: Dialect, data: bytes) -> Reading:
     """The same from the small reader, for long streams of one choice: it is a hundred times faster."""
     state = state_of(dialect, data)
     answer = Answer(state.text, state.refusal, state.complete_calls, state.stops.get(0))
-    ids = ID if dialect == "ollama" else tuple(state.ids)
+    nameless = {"ollama": ID, "bedrock": bedrock_reading.ID}
+    ids = nameless.get(dialect, tuple(state.ids))
     return Reading((answer,), ids, (), state.error, (None, None))
 
 
@@ -127,4 +130,5 @@ _READERS: dict[Dialect, Callable[[bytes], Reading]] = {
     "gemini": _read_gemini,
     "ollama": read_ollama,
     "cohere": read_cohere,
+    "bedrock": read_bedrock,
 }

@@ -11,13 +11,26 @@ LINE_END = re.compile(rb"\r\n|\n|\r")
 PING = re.compile(rb"event: ?ping$")
 
 
+def _binary(data: bytes) -> list[bytes]:
+    """The frames of an AWS event stream, which say how long they are."""
+    found, at = list[bytes](), 0
+    while at + 4 <= len(data) and at + (total := int.from_bytes(data[at : at + 4], "big")) <= len(data):
+        found.append(data[at : at + total])
+        at += total
+    return found
+
+
+def _frames(data: bytes) -> list[bytes]:
+    return _binary(data) if data.startswith(b"\0") else _frame(data).findall(data)
+
+
 def _frame(data: bytes) -> re.Pattern[bytes]:
     return LINE if data.startswith(b"{") else FRAME
 
 
 def frames(data: bytes) -> list[bytes]:
     """Each event with its blank line; a half one at the end is the last item."""
-    found = _frame(data).findall(data)
+    found = _frames(data)
     rest = data[sum(map(len, found)) :]
     return found + ([rest] if rest else [])
 
@@ -25,7 +38,7 @@ def frames(data: bytes) -> list[bytes]:
 def boundaries(data: bytes) -> list[int]:
     """The offsets right behind a blank line."""
     ends, at = [], 0
-    for frame in _frame(data).findall(data):
+    for frame in _frames(data):
         at += len(frame)
         ends.append(at)
     return ends

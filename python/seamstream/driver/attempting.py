@@ -13,12 +13,12 @@ from ..recovery.prepare import Preparation
 from ..types import InBandError, MalformedFrame, Plan
 from .closing import pass_unread, succeed
 from .deciding import Request, Setback
-from .exceptions import FRAME_TOO_LARGE
+from .exceptions import FRAME_TOO_LARGE, MALFORMED_FRAME
 from .guard import DEGRADED, MUST_END, SEAM_REFUSED, WHOLE
 from .parts import Parts, Steps
 from .timers import Due
 
-_STOP_IS_PROOF: Final = frozenset({"openai-chat", "gemini"})
+_STOP_IS_PROOF: Final = frozenset({"bedrock", "openai-chat", "gemini"})
 """Dialects whose stop reasons prove the answer complete; elsewhere only the end event does."""
 
 _NOT_WHOLE: Final = MUST_END | DEGRADED | SEAM_REFUSED
@@ -196,6 +196,8 @@ def setback_of(run: Parts, flags: int, result: Result) -> Setback | None:
 def _in_band(run: Parts) -> Setback:
     told = run.guard.ask(lambda splice: splice.error, None)
     error = InBandError(*told) if told is not None else InBandError("error", "", None, "", b"")
+    if error.type == MALFORMED_FRAME:
+        return Setback(MalformedFrame())
     if error.type == FRAME_TOO_LARGE:
         return Setback(MalformedFrame(), too_large=True)
     return Setback(cause_of_error(error), classify_in_band(error, now=run.clock.wall()))

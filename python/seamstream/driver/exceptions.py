@@ -10,6 +10,7 @@ from .deciding import GiveUp, Setback
 from .spec import RunSpec
 
 FRAME_TOO_LARGE = "frame_too_large"
+MALFORMED_FRAME = "malformed_frame"
 _EXCERPT_CHARS = 200
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..recovery.continuation.facts import Dialect
+from .render_bedrock import unframe
 
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _CHAT_STOP = {
@@ -65,6 +66,8 @@ class ReadTurn:
 def read_turn(dialect: Dialect, received: bytes, *, choice: int = 0) -> ReadTurn:
     """The turn in `received`, which may break off anywhere."""
     turn, raw_calls = ReadTurn(), dict[int, _RawCall]()
+    if dialect == "bedrock":
+        return _read_frames(received)
     for data in _lines(received) if dialect == "ollama" else _event_data(received):
         if data == "[DONE]":
             continue
@@ -216,6 +219,27 @@ def _read_cohere(event: dict[str, Any], turn: ReadTurn, raw_calls: dict[int, _Ra
     elif kind == "message-end":
         turn.stop = _COHERE_STOP.get(delta["finish_reason"], delta["finish_reason"])
         turn.ended = True
+
+
+def _read_frames(received: bytes) -> ReadTurn:
+    turn, raw_calls = ReadTurn(), dict[int, _RawCall]()
+    for kind, event in unframe(received):
+        index, delta = event.get("contentBlockIndex", 0), event.get("delta") or {}
+        if kind == "contentBlockStart":
+            _grow(raw_calls, index, event["start"]["toolUse"]["name"], "")
+        elif kind == "contentBlockDelta":
+            turn.text += delta.get("text") or ""
+            turn.reasoning += (delta.get("reasoningContent") or {}).get("text") or ""
+            if "toolUse" in delta:
+                _grow(raw_calls, index, "", delta["toolUse"]["input"])
+        elif kind == "contentBlockStop":
+            _close(raw_calls)
+        elif kind == "messageStop":
+            turn.stop, turn.ended = event["stopReason"], True
+        elif kind.endswith("Exception"):
+            turn.error = {"type": kind, **event}
+    turn.calls = [_call(raw_calls[index]) for index in sorted(raw_calls)]
+    return turn
 
 
 def _read_item_event(event: dict[str, Any], turn: ReadTurn, raw_calls: dict[int, _RawCall]) -> None:

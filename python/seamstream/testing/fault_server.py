@@ -28,6 +28,7 @@ _DIALECTS: dict[str, Dialect] = {
     "/v1beta/models/test-model:streamGenerateContent?alt=sse": "gemini",
     "/api/chat": "ollama",
     "/v2/chat": "cohere",
+    "/model/test-model/converse-stream": "bedrock",
 }
 
 Script = Sequence[Fault] | Callable[[Exchange], Fault]

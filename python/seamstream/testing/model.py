@@ -105,16 +105,27 @@ _ASKED_IN: dict[Dialect, tuple[str, str]] = {
     "gemini": ("systemInstruction", "contents"),
     "ollama": ("system", "messages"),
     "cohere": ("system", "messages"),
+    "bedrock": ("system", "messages"),
 }
-_STREAM_TYPES: dict[Dialect, str] = {"ollama": "application/x-ndjson"}
-STREAM_UNASKED: tuple[Dialect, ...] = ("gemini", "ollama")
+_STREAM_TYPES: dict[Dialect, str] = {
+    "ollama": "application/x-ndjson",
+    "bedrock": "application/vnd.amazon.eventstream",
+}
+STREAM_UNASKED: tuple[Dialect, ...] = ("gemini", "ollama", "bedrock")
 """Dialects whose requests ask for a stream by their path, or by not saying otherwise."""
-_LIMITS = ("max_completion_tokens", "max_tokens", "max_output_tokens", "maxOutputTokens", "num_predict")
+_LIMITS = (
+    "max_completion_tokens",
+    "max_tokens",
+    "max_output_tokens",
+    "maxOutputTokens",
+    "num_predict",
+    "maxTokens",
+)
 
 
 def _settings(dialect: Dialect, body: dict[str, Any]) -> dict[str, Any]:
     """Where limits and stop sequences stand."""
-    member = {"gemini": "generationConfig", "ollama": "options"}.get(dialect)
+    member = {"gemini": "generationConfig", "ollama": "options", "bedrock": "inferenceConfig"}.get(dialect)
     return body if member is None else body.get(member) or {}
 
 

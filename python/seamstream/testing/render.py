@@ -7,6 +7,7 @@ from typing import Any
 from ..recovery.continuation.facts import Dialect
 from .answer import Answer
 from .render_anthropic import anthropic_body, render_anthropic
+from .render_bedrock import bedrock_body, render_bedrock
 from .render_chat import chat_body, render_chat
 from .render_cohere import cohere_body, render_cohere
 from .render_gemini import gemini_body, render_gemini
@@ -21,6 +22,7 @@ _WRITERS = {
     "gemini": (render_gemini, gemini_body),
     "ollama": (render_ollama, ollama_body),
     "cohere": (render_cohere, cohere_body),
+    "bedrock": (render_bedrock, bedrock_body),
 }
 
 

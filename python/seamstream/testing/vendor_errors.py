@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..recovery.continuation.facts import Dialect
+from .render_bedrock import frame
 from .render_options import RenderOptions, compact, sse
 
 DONE = b"data: [DONE]\n\n"
@@ -39,6 +40,12 @@ _GOOGLE_STATUSES = {
 }
 _UNNAMED_EVENTS = ("openai-chat", "gemini")
 """Dialects whose streams name no events."""
+_AWS_EXCEPTIONS = {
+    400: "validationException",
+    424: "modelStreamErrorException",
+    429: "throttlingException",
+    500: "internalServerException",
+}
 _MESSAGES = {
     429: "Rate limit reached, slow down.",
     500: "The server had an error while processing the request.",
@@ -58,6 +65,8 @@ def error_data(dialect: Dialect, status: int, message: str | None = None) -> dic
         return {"error": {"code": status, "message": text, "status": google}}
     if dialect == "ollama":
         return {"error": text}
+    if dialect == "bedrock":
+        return {"message": text}
     if dialect == "cohere":
         return {"id": "err_test", "message": text}
     # Servers that speak OpenAI's protocol without being OpenAI put the HTTP status where OpenAI has no code.
@@ -73,6 +82,8 @@ def error_body(dialect: Dialect, status: int, message: str | None = None) -> byt
 def error_event(dialect: Dialect, status: int) -> bytes:
     """An error event inside a 200 stream."""
     data = error_data(dialect, status)
+    if dialect == "bedrock":
+        return frame(_AWS_EXCEPTIONS.get(status, "serviceUnavailableException"), data, exception=True)
     if dialect == "ollama":
         return f"{compact(data)}\n".encode()
     if dialect == "cohere":
@@ -85,7 +96,7 @@ def error_event(dialect: Dialect, status: int) -> bytes:
 
 def keep_alive_event(dialect: Dialect) -> bytes:
     """What the dialect sends when it has nothing to say."""
-    if dialect == "ollama":
+    if dialect in ("ollama", "bedrock"):
         return b""
     return (
         sse({"type": "ping"}, RenderOptions(), event="ping")

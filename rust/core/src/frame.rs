@@ -14,6 +14,8 @@ pub enum FrameKind {
     Silent,
     /// Bytes that are no legal frame of the format; `data` is the raw block.
     Unknown,
+    /// A checksum or a length is wrong: nothing from here on can be believed.
+    Corrupt,
 }
 
 /// One whole frame at the start of the buffer.

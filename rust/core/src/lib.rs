@@ -6,6 +6,7 @@ pub mod cursor;
 pub mod delta;
 pub mod dialect;
 pub mod error;
+pub mod eventstream;
 pub mod frame;
 pub mod hold;
 pub mod json;

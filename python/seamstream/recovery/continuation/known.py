@@ -26,6 +26,8 @@ KNOWN: Final[tuple[Profile, ...]] = (
     Profile(("prefill", "prompt"), dialect="gemini"),
     Profile(("prefill", "prompt"), dialect="ollama"),
     Profile(("prompt",), dialect="cohere"),
+    Profile(("prefill", "prompt"), dialect="bedrock", model="*claude*"),
+    Profile(("prompt",), dialect="bedrock"),
 )
 """Hosts that are not named here get the last row of their dialect."""
 

@@ -1,6 +1,7 @@
 //! Wire protocols: one file each. A dialect reads events into deltas and writes changes of the turn back.
 
 mod anthropic;
+mod bedrock;
 mod chat;
 mod chat_calls;
 mod cohere;
@@ -14,6 +15,7 @@ mod responses_items;
 mod responses_write;
 
 pub use anthropic::Anthropic;
+pub use bedrock::Bedrock;
 pub use chat::Chat;
 pub use cohere::Cohere;
 pub use gemini::Gemini;
@@ -106,6 +108,7 @@ pub fn by_name(name: &str) -> Option<Box<dyn Dialect>> {
         "openai-responses" => Some(Box::new(Responses::default())),
         "anthropic" => Some(Box::new(Anthropic)),
         "gemini" => Some(Box::new(Gemini::default())),
+        "bedrock" => Some(Box::new(Bedrock::default())),
         "cohere" => Some(Box::new(Cohere::default())),
         "ollama" => Some(Box::new(Ollama::default())),
         _ => None,

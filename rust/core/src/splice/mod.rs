@@ -325,9 +325,13 @@ impl Splice {
     fn take_frame(&mut self, frame: &Frame<'_>, raw: &[u8], outbox: &mut Outbox<'_>, at: usize) {
         self.maybe_panic();
         self.ids_seen |= frame.has_id;
-        if frame.kind == FrameKind::Silent {
-            self.take_silent(raw, outbox, at);
-            return;
+        match frame.kind {
+            FrameKind::Silent => return self.take_silent(raw, outbox, at),
+            FrameKind::Corrupt => {
+                let message = "a frame's checksum or length is wrong".to_owned();
+                return self.fail_with("malformed_frame", "checksum", message);
+            }
+            FrameKind::Event | FrameKind::Unknown => {}
         }
         if self.native && self.is_known(frame) {
             return;

@@ -7,6 +7,7 @@ from typing import Final
 from ..facts import Dialect
 from .anthropic import AnthropicForm
 from .base import RequestForm
+from .bedrock import BedrockForm
 from .chat import ChatForm
 from .cohere import CohereForm
 from .gemini import GeminiForm
@@ -20,6 +21,7 @@ FORMS: Final[tuple[RequestForm, ...]] = (
     GeminiForm(),
     OllamaForm(),
     CohereForm(),
+    BedrockForm(),
 )
 _BY_NAME: Final[dict[str, RequestForm]] = {form.name: form for form in FORMS}
 
