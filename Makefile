@@ -23,7 +23,7 @@ BASE_PYTHON := $(shell for name in python3.11 python3.12 python3.13 python3; do 
 # The core is always built against the interpreter that will load it.
 export PYO3_PYTHON := $(CURDIR)/$(PYTHON)
 
-.PHONY: run test suite test-model test-npm test-aiohttp lint bench clean tools
+.PHONY: run test suite test-model test-npm test-aiohttp lint bench outage clean tools
 
 run: $(BUILT)
 	@$(VENV)/bin/seamstream demo
@@ -56,6 +56,10 @@ lint: $(BUILT)
 
 bench: $(BUILT)
 	$(PYTHON) -m bench.report
+
+# A thousand streams over four targets, one of which is killed.
+outage: $(BUILT)
+	$(PYTHON) -m bench.outage --write
 
 clean:
 	rm -rf $(VENV) tests/npm/node_modules target dist build .benchmarks .hypothesis .mypy_cache .pytest_cache .ruff_cache

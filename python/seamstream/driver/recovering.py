@@ -121,10 +121,11 @@ def _find_room(run: Parts, step: Ask) -> Generator[Effect, Result, Place | GiveU
     """
     since = run.clock.monotonic()
     until = {"breaker": min(since + MAX_OPEN_S, run.timers.give_up_at), "target budget": since + SLOT_WAIT_S}
+    home = run.targets.place if step.places[0] == run.targets.place else None
     while True:
         now = run.clock.monotonic()
         for place in step.places:
-            if run.targets.enter(place, now):
+            if run.targets.enter(place, now, waits_for=home):
                 return place
         lacks = "target budget" if any(run.targets.passes(place, now) for place in step.places) else "breaker"
         if now >= until[lacks]:

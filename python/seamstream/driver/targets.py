@@ -6,6 +6,8 @@ Accounts (open streams, slots, breaker) belong to targets and are shared by all 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from ..recovery.breaker import Breaker, BreakerState
@@ -46,7 +48,7 @@ class Targets:
         self._places = (primary, *(fallback.place for fallback in spec.policy.fallbacks))
         self._failures: Counter[Place] = Counter()
         self._counted = False
-        self._slot: TargetBudget | None = None
+        self._slot: Callable[[], None] | None = None
         self._probe: Breaker | None = None
         self.place = primary
 
@@ -85,8 +87,9 @@ class Targets:
         places = in_order(self._places, asked, speaking=speaking, may_change_model=may_change_model)
         stays = self.place if not leaves else None
 
-        def rank(place: Place) -> tuple[bool, bool, int]:
-            return not self._is_free(place, now), place != stays, self._failures[place]
+        def rank(place: Place) -> tuple[bool, bool, bool, int]:
+            guest = stays is not None and place.keeps_slot and place != stays
+            return guest, not self._is_free(place, now), place != stays, self._failures[place]
 
         return tuple(sorted(places, key=rank))
 
@@ -96,7 +99,7 @@ class Targets:
 
     def _is_free(self, place: Place, now: float) -> bool:
         account = self._budget.target(place.name)
-        return account.breaker.allows(now) and account.has_room
+        return account.breaker.allows(now) and account.has_room(guest=place.keeps_slot)
 
     # ------------------------------------------------------------ accounts
 
@@ -121,11 +124,15 @@ class Targets:
             self.place = place
             self.open(now)
 
-    def enter(self, place: Place, now: float) -> bool:
-        """Take a slot there, if its breaker lets an attempt through."""
+    def enter(self, place: Place, now: float, *, waits_for: Place | None = None) -> bool:
+        """Take a slot there, if its breaker lets an attempt through. A run that can wait for a slot where it
+        was does not become the guest of a target that has none to spare.
+        """
+        if waits_for is not None and place != waits_for and place.keeps_slot and self.passes(waits_for, now):
+            return False
         account = self._budget.target(place.name)
-        if account.breaker.allows(now) and account.try_acquire():
-            self._slot = account
+        if account.breaker.allows(now) and account.try_acquire(guest=place.keeps_slot):
+            self._slot = partial(account.release, guest=place.keeps_slot)
             return True
         return False
 
@@ -166,4 +173,4 @@ class Targets:
     def _release_slot(self) -> None:
         slot, self._slot = self._slot, None
         if slot is not None:
-            slot.release()
+            slot()

@@ -52,6 +52,7 @@ class TargetBudget:
         self.breaker = Breaker()
         self.open_streams = 0
         self.recovering = 0
+        self.guests = 0
 
     def opened(self, now: float) -> None:
         """A run began. It counts as open until `closed`, over all its attempts."""
@@ -71,24 +72,32 @@ class TargetBudget:
             if inferred:
                 self._second(now).inferred_cuts += 1
 
-    def try_acquire(self) -> bool:
-        """Take a slot for one recovery; give it back when its stream flows or has failed."""
+    def try_acquire(self, *, guest: bool = False) -> bool:
+        """Take a slot for one recovery; give it back when its stream flows or has failed. A `guest` comes
+        from another target and keeps its slot as long as it stays; guests have slots of their own, because
+        they are load that comes on top, where a stream that was cut here only comes back.
+        """
         with self._lock:
-            if self.recovering >= self._allowed():
+            if not self._has_room(guest):
                 return False
-            self.recovering += 1
+            if guest:
+                self.guests += 1
+            else:
+                self.recovering += 1
             return True
 
-    @property
-    def has_room(self) -> bool:
+    def has_room(self, *, guest: bool = False) -> bool:
         """Would a slot be free now?"""
         with self._lock:
-            return self.recovering < self._allowed()
+            return self._has_room(guest)
 
-    def release(self) -> None:
+    def release(self, *, guest: bool = False) -> None:
         """Give a slot back."""
         with self._lock:
-            self.recovering -= 1
+            if guest:
+                self.guests -= 1
+            else:
+                self.recovering -= 1
 
     def spread_s(self, now: float, random: float) -> float:
         """The extra wait of a first reconnect: 0 unless many streams were cut within the last second."""
@@ -109,10 +118,11 @@ class TargetBudget:
 
     @property
     def idle(self) -> bool:
-        return self.open_streams <= 0 and self.recovering <= 0
+        return self.open_streams <= 0 and self.recovering <= 0 and self.guests <= 0
 
-    def _allowed(self) -> int:
-        return max(self._min_concurrency, int(self._ratio * self.open_streams))
+    def _has_room(self, guest: bool) -> bool:
+        allowed = max(self._min_concurrency, int(self._ratio * self.open_streams))
+        return (self.guests if guest else self.recovering) < allowed
 
     def _second(self, now: float) -> _Second:
         self._forget(now)
