@@ -5,16 +5,19 @@ A row is a fault that no plan can mend; a column is a way of reading. What comes
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import aiohttp
 import anthropic
+import httpx2
 import openai
 from httpx_aiohttp.httpx2 import AiohttpTransport
 
 import seamstream
+from seamstream.httpx import RecoveryTransport, SyncRecoveryTransport
 from seamstream.testing import Answer, DeterministicModel, Dialect, Fault, FaultServer, Persona, Text, tokens
 
 SAID = "Reefs grow where warm, clear water meets the light, slowly, over hundreds and thousands of years."
@@ -125,6 +128,39 @@ async def read_events(server: FaultServer, dialect: Dialect, row: Row, _recoveri
     return got
 
 
+async def read_httpx(server: FaultServer, dialect: Dialect, row: Row, _recovering: bool) -> Got:
+    got = Got()
+    transport = RecoveryTransport(httpx2.AsyncHTTPTransport(), row.policy, profiles=seamstream.ProfileBook())
+    async with httpx2.AsyncClient(transport=transport, timeout=30) as client:
+        try:
+            request = row.request(dialect) | {"stream": True}
+            async with client.stream("POST", server.url_for(dialect), json=request) as response:
+                got.status, got.headers = response.status_code, dict(response.headers)
+                async for data in response.aiter_raw():
+                    got.body += data
+        except httpx2.HTTPError as error:
+            got.error = error
+    return got
+
+
+async def read_httpx_in_a_thread(server: FaultServer, dialect: Dialect, row: Row, _recovering: bool) -> Got:
+    return await asyncio.to_thread(_read_httpx_sync, server.url_for(dialect), row, row.request(dialect))
+
+
+def _read_httpx_sync(url: str, row: Row, request: dict[str, Any]) -> Got:
+    got = Got()
+    transport = SyncRecoveryTransport(httpx2.HTTPTransport(), row.policy, profiles=seamstream.ProfileBook())
+    with httpx2.Client(transport=transport, timeout=30) as client:
+        try:
+            with client.stream("POST", url, json=request | {"stream": True}) as response:
+                got.status, got.headers = response.status_code, dict(response.headers)
+                for data in response.iter_raw():
+                    got.body += data
+        except httpx2.HTTPError as error:
+            got.error = error
+    return got
+
+
 async def read_openai(server: FaultServer, dialect: Dialect, row: Row, recovering: bool) -> Got:
     got = Got()
     async with session_for(row, recovering=recovering) as session:
@@ -157,6 +193,8 @@ async def read_anthropic(server: FaultServer, dialect: Dialect, row: Row, recove
 
 COLUMNS: dict[str, tuple[Read, tuple[Dialect, ...]]] = {
     "aiohttp with the middleware": (read_bytes, ("openai-chat", "anthropic")),
+    "httpx2 with `RecoveryTransport`": (read_httpx, ("openai-chat", "anthropic")),
+    "httpx2 with `SyncRecoveryTransport`": (read_httpx_in_a_thread, ("openai-chat", "anthropic")),
     "`seamstream.stream()`": (read_events, ("openai-chat", "anthropic")),
     "openai SDK over the middleware": (read_openai, ("openai-chat",)),
     "anthropic SDK over the middleware": (read_anthropic, ("anthropic",)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from seamstream import AttemptRecord, BackoffPolicy, ConfigurationError, Fallback, RecoveryPolicy
+from seamstream.driver.spec import PROCESS_BUDGET
 from seamstream.recovery.breaker import FAILURES_IN_A_ROW
 from seamstream.testing import Fault, FaultServer
 from tests.targets.asking import MODEL, TEXT, ask
@@ -131,3 +132,40 @@ def test_an_address_that_cannot_be_used_is_refused(url: str) -> None:
     with pytest.raises(ConfigurationError) as refusal:
         Fallback(url)
     assert "pw" not in str(refusal.value)
+
+
+async def test_a_fallback_that_redirects_gives_no_secret_away(surface: str) -> None:
+    """Neither its own nor the caller's reach the address that it names."""
+    async with FaultServer(MODEL) as third:
+        away = Fault.http_error(307, {"location": third.url_for("openai-chat")})
+        async with (
+            FaultServer(MODEL, [Fault.http_error(503)]) as server,
+            FaultServer(MODEL, [away] * 9) as other,
+        ):
+            await ask(surface, server.url_for("openai-chat"), to(other))
+            assert len(other.requests) == 1
+        assert "sk-" not in str([exchange.headers for exchange in third.requests])
+
+
+async def test_a_run_without_a_slot_goes_where_there_is_one(surface: str) -> None:
+    async with FaultServer(MODEL, [CUT]) as server, FaultServer(MODEL) as other:
+        account = PROCESS_BUDGET.target(server.url)
+        taken = 0
+        while account.try_acquire():
+            taken += 1
+        assert taken == 3
+        got = await ask(surface, server.url_for("openai-chat"), to(other))
+        assert (got.text, got.error) == (TEXT, None)
+        assert (len(server.requests), len(other.requests)) == (1, 1)
+        for _ in range(taken):
+            account.release()
+        assert (account.open_streams, PROCESS_BUDGET.target(other.url).recovering) == (0, 0)
+
+
+async def test_a_fallback_without_room_to_spare_is_asked_only_where_the_target_fails(surface: str) -> None:
+    async with FaultServer(MODEL, [CUT, Fault.http_error(503)]) as server, FaultServer(MODEL) as other:
+        got = await ask(surface, server.url_for("openai-chat"), to(other, spare=False))
+        assert (got.text, got.error) == (TEXT, None)
+        assert (len(server.requests), len(other.requests)) == (2, 1)
+        account = PROCESS_BUDGET.target(other.url)
+        assert (account.guests, account.open_streams, account.recovering) == (0, 0, 0)

@@ -100,7 +100,10 @@ def _without_stream(run: Parts, setback: Setback) -> Effect:
     opened = setback.opened
     if opened is None:
         return Fail(setback.error or run.spec.timeout_error("no answer"))
-    if run.spec.reader == "typed":
+    strays = run.targets.place.fallback is not None and 300 <= opened.status < 400
+    if (
+        run.spec.reader == "typed" or strays
+    ):  # the caller's client would follow, with the caller's credentials
         ids = run.history.request_ids
         return Fail(http_failure(opened, setback.failure, ids[-1] if ids else None))
     ours = run.spec.mode == "recover" and run.spec.wants_stream
