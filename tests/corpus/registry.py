@@ -12,6 +12,7 @@ from tests.corpus import (
     chat_variants,
     cohere_streams,
     gemini_streams,
+    interactions_streams,
     ollama_streams,
     responses_text,
     responses_tools,
@@ -33,6 +34,7 @@ STREAMS: tuple[CorpusStream, ...] = tuple(
         ollama_streams,
         cohere_streams,
         bedrock_streams,
+        interactions_streams,
     )
     for stream in module.streams()
 )

@@ -11,7 +11,13 @@ from seamstream.recovery.continuation.facts import Dialect
 __all__ = ["CorpusStream", "Dialect", "choices_of", "pieces"]
 
 Unrecoverable = Literal[
-    "choices", "server tools", "structured output", "live call", "shown reasoning", "no turns"
+    "choices",
+    "server tools",
+    "structured output",
+    "live call",
+    "shown reasoning",
+    "no turns",
+    "kept by server",
 ]
 
 

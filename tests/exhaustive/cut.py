@@ -31,6 +31,8 @@ IN_BAND: dict[Dialect, bytes] = {
     b'data: {"type":"error","error":{"type":"server_error","code":"server_error","message":"Busy"}}\n\n',
     "anthropic": b"event: error\n"
     b'data: {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}\n\n',
+    "gemini-interactions": b"event: error\n"
+    b'data: {"event_type":"error","error":{"code":"unavailable","message":"Busy"}}\n\n',
     "gemini": b'data: {"error":{"code":503,"message":"Overloaded","status":"UNAVAILABLE"}}\r\n\r\n',
     "bedrock": frame("serviceUnavailableException", {"message": "Busy"}, exception=True),
     "ollama": b'{"error":"llama runner process has terminated"}\n',

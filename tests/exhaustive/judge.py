@@ -38,6 +38,7 @@ ENDS: dict[Dialect, tuple[bytes, ...]] = {
     "anthropic": (b'"type":"message_stop"',),
     "openai-responses": (b'"type":"response.completed"', b'"type":"response.incomplete"'),
     "gemini": (b'"finishReason"', b'"blockReason"'),
+    "gemini-interactions": (b'"event_type":"interaction.complete',),
     "ollama": (b'"done":true',),
     "cohere": (b'"type":"message-end"',),
     "bedrock": (b'"stopReason"',),
@@ -129,7 +130,7 @@ def _check_events(played: Played, expected: tuple[Answer, ...]) -> None:
     stop = NORMAL.get(answer.stop or "", answer.stop)
     if played.stream.dialect == "ollama" and answer.calls and stop == "end_turn":
         stop = "tool_use"
-    same = _of_objects if played.stream.dialect == "gemini" else alike
+    same = _of_objects if played.stream.dialect.startswith("gemini") else alike
     due = Answer(answer.text, answer.refusal, tuple(map(same, answer.calls)), stop)
     assert replace(folded, calls=tuple(map(same, folded.calls))) == due, (folded, answer)
     assert turn is not None

@@ -13,6 +13,7 @@ PINGS = {
     "openai-chat": b": still working\n\n",
     "openai-responses": b": still working\n\n",
     "cohere": b": still working\n\n",
+    "gemini-interactions": b": still working\n\n",
     "anthropic": b'event: ping\ndata: {"type": "ping"}\n\n',
 }
 IDLE_S, QUIET_S, FIRST_S = 119.0, 590.0, 595.0

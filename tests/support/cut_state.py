@@ -12,7 +12,14 @@ from typing import Any
 
 from seamstream.testing.render_bedrock import unframe
 from tests.corpus.stream import Dialect
-from tests.support import bedrock_state, cohere_state, gemini_state, ollama_state, responses_state
+from tests.support import (
+    bedrock_state,
+    cohere_state,
+    gemini_state,
+    interactions_state,
+    ollama_state,
+    responses_state,
+)
 
 NORMAL_CHAT_STOPS = {"stop", "length", "tool_calls", "content_filter", "function_call"}
 CLOSING_CHAT_STOPS = {"stop", "tool_calls", "function_call"}
@@ -128,6 +135,8 @@ def state_of(dialect: Dialect, data: bytes) -> CutState:
             state.error = str(event.get("error") or event)
         elif dialect == "openai-chat":
             _read_chat(state, event)
+        elif dialect == "gemini-interactions":
+            interactions_state.read_event(state, blocks, event, OpenCall)
         elif dialect == "gemini":
             gemini_state.read_chunk(state, event, OpenCall)
         elif dialect == "openai-responses":

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from tests.support.cut_state import CutState, OpenCall
 
 FILTERS = {"SAFETY", "RECITATION", "PROHIBITED_CONTENT", "BLOCKLIST", "SPII"}
-SERVER = {"executableCode", "codeExecutionResult", "inlineData"}
+SERVER = {"executableCode", "codeExecutionResult", "inlineData", "toolCall", "toolResponse"}
 
 
 def canonical(value: Any) -> str:

@@ -73,6 +73,10 @@ def _load(path: Path) -> Iterator[CorpusStream]:
         yield _bedrock(path.stem, events)
     elif events[0].get("type") == "message-start":
         yield _cohere(path.stem, events, lines)
+    elif "candidates" in events[0]:
+        yield _gemini(path.stem, lines)
+    elif events[0].get("event_type") == "interaction.created":
+        yield _interactions(path.stem, events, lines)
     elif any(_is_chat(event) for event in events[:2]):
         yield _chat(path.stem, lines)
 
@@ -124,6 +128,22 @@ def _responses(name: str, events: list[dict[str, Any]], lines: list[str]) -> Cor
     if any(item["type"] not in PASSIVE and not is_clients(item) for item in items):
         reason = "server tools"
     return CorpusStream(name, "openai-responses", body, data, reason)
+
+
+def _gemini(name: str, lines: list[str]) -> CorpusStream:
+    data = "".join(f"data: {line}\r\n\r\n" for line in lines).encode()
+    body = {"contents": [{"role": "user", "parts": [{"text": f"As recorded in {name}."}]}]}
+    reason = "server tools" if state_of("gemini", data).server_item else _long_call("gemini", data)
+    return CorpusStream(name, "gemini", body, data, reason)
+
+
+def _interactions(name: str, events: list[dict[str, Any]], lines: list[str]) -> CorpusStream:
+    parts = [
+        f"event: {event['event_type']}\ndata: {line}\n\n" for event, line in zip(events, lines, strict=True)
+    ]
+    data = "".join([*parts, "event: done\ndata: [DONE]\n\n"]).encode()
+    body = {"model": "recorded", "stream": True, "store": False, "input": f"As recorded in {name}."}
+    return CorpusStream(name, "gemini-interactions", body, data)
 
 
 def _asked(name: str) -> list[dict[str, str]]:

@@ -21,6 +21,7 @@ from tests.support.bedrock_reading import read_bedrock
 from tests.support.cohere_reading import read_cohere
 from tests.support.cut_state import state_of
 from tests.support.gemini_reading import GeminiFold
+from tests.support.interactions_reading import InteractionsFold
 from tests.support.mistral_reading import read_mistral
 from tests.support.ollama_reading import ID, read_ollama
 from tests.support.reading import Answer, ChatFold, MessageFold, Reading
@@ -34,6 +35,9 @@ def turn_of(dialect: Dialect, data: bytes) -> Reading:
     """Everything the dialect's own SDK reads from `data`; an error event of the stream ends the reading."""
     if dialect == "openai-chat" and b'"content":[{' in data:
         return read_mistral(data)  # lists of parts, which openai-python refuses
+        return wire_turn_of(dialect, data)  # Mistral's lists of parts, which openai-python refuses
+    if dialect == "gemini-interactions" and b'"event_type":"content.' in data:
+        return wire_turn_of(dialect, data)  # the older revision, which google-genai no longer knows
     return _READERS[dialect](data)
 
 
@@ -87,6 +91,14 @@ def _read_gemini(data: bytes) -> Reading:
     return fold.reading()
 
 
+def _read_interactions(data: bytes) -> Reading:
+    client, canned = _gemini_client()
+    canned.body, fold = data, InteractionsFold()
+    for event in client.interactions.create(model="m", input="q", stream=True):
+        fold.add(event)
+    return fold.reading()
+
+
 def _read_chat(data: bytes) -> Reading:
     client, canned = _chat_client()
     canned.body, fold = data, ChatFold()
@@ -131,4 +143,5 @@ _READERS: dict[Dialect, Callable[[bytes], Reading]] = {
     "ollama": read_ollama,
     "cohere": read_cohere,
     "bedrock": read_bedrock,
+    "gemini-interactions": _read_interactions,
 }

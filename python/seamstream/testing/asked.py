@@ -15,6 +15,8 @@ from typing import Any, Literal
 from ..recovery.continuation.facts import Dialect
 from .answer import Answer, signature_of
 
+_OF_ITEMS: tuple[Dialect, ...] = ("openai-responses", "gemini-interactions")
+"""Dialects whose requests hold a text or a list of items, and where nothing is gone on with."""
 _JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 
 
@@ -47,7 +49,7 @@ def read_request(
         raise RejectedError("messages: at least one message is required")
     if dialect == "anthropic":
         _check_anthropic_history(messages)
-    if messages[-1].get("role") == "assistant" and dialect != "openai-responses":
+    if messages[-1].get("role") == "assistant" and dialect not in _OF_ITEMS:
         return _read_prefill(
             dialect, body, answer, accepts_prefill=accepts_prefill, accepted_flags=accepted_flags
         )
@@ -60,10 +62,11 @@ def _messages(dialect: Dialect, body: dict[str, Any]) -> list[dict[str, Any]]:
     """The messages of a request; in Responses a text is one, and an item may be something else."""
     if dialect == "gemini":
         return [_turn(content) for content in body.get("contents") or ()]
-    if dialect != "openai-responses":
+    if dialect not in _OF_ITEMS:
         return body.get("messages") or []
     given = body.get("input") or []
-    return [{"role": "user", "content": given}] if isinstance(given, str) else given
+    items = [{"role": "user", "content": given}] if isinstance(given, str) else given
+    return items if dialect == "openai-responses" else [_of_step(item) for item in items]
 
 
 def _turn(content: dict[str, Any]) -> dict[str, Any]:
@@ -72,6 +75,12 @@ def _turn(content: dict[str, Any]) -> dict[str, Any]:
     blocks = [{"type": "tool_use"} if "functionCall" in part else {"type": "text", **part} for part in parts]
     role = "assistant" if content.get("role") == "model" else "user"
     return {"role": role, "content": [block for block in blocks if not block.get("thought")]}
+
+
+def _of_step(step: dict[str, Any]) -> dict[str, Any]:
+    """A step of an interaction as a turn."""
+    roles = {"user_input": "user", "model_output": "assistant"}
+    return {"role": roles[step["type"]], **step} if step.get("type") in roles else step
 
 
 def spoken(message: dict[str, Any]) -> str:

@@ -24,6 +24,11 @@ _CHAT_STOP = {
     "function_call": "tool_use",
 }
 _GEMINI_STOP = {"MAX_TOKENS": "max_tokens", "SAFETY": "content_filter"}
+_INTERACTIONS_STOP = {
+    "completed": "end_turn",
+    "requires_action": "tool_use",
+    "incomplete": "max_tokens",
+}
 _COHERE_STOP = {
     "COMPLETE": "end_turn",
     "MAX_TOKENS": "max_tokens",
@@ -163,6 +168,25 @@ def _read_candidates(
             turn.ended = True
 
 
+def _read_step_event(event: dict[str, Any], turn: ReadTurn, raw_calls: dict[int, _RawCall]) -> None:
+    kind, index, delta = event.get("event_type"), event.get("index", 0), event.get("delta") or {}
+    if kind == "interaction.created":
+        turn.response_ids.add(event["interaction"]["id"])
+    elif kind == "step.start" and event["step"]["type"] == "function_call":
+        _grow(raw_calls, index, event["step"]["name"], "")
+    elif kind == "step.delta":
+        turn.text += delta.get("text") or ""
+        turn.reasoning += (delta.get("content") or {}).get("text") or ""
+        if index in raw_calls:
+            _grow(raw_calls, index, "", delta.get("arguments") or "")
+    elif kind == "step.stop":
+        _close(raw_calls)
+    elif kind == "interaction.completed":
+        status = event["interaction"]["status"]
+        turn.stop = _INTERACTIONS_STOP.get(status, status)
+        turn.ended = True
+
+
 def _read_event(event: dict[str, Any], turn: ReadTurn, raw_calls: dict[int, _RawCall]) -> None:
     kind, index = event.get("type"), event.get("index", 0)
     if kind == "message_start":
@@ -297,4 +321,5 @@ _READERS: dict[Dialect, Callable[[dict[str, Any], ReadTurn, dict[int, _RawCall]]
     "anthropic": _read_event,
     "ollama": _read_line,
     "cohere": _read_cohere,
+    "gemini-interactions": _read_step_event,
 }

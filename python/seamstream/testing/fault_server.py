@@ -29,6 +29,7 @@ _DIALECTS: dict[str, Dialect] = {
     "/api/chat": "ollama",
     "/v2/chat": "cohere",
     "/model/test-model/converse-stream": "bedrock",
+    "/v1beta/interactions": "gemini-interactions",
 }
 
 Script = Sequence[Fault] | Callable[[Exchange], Fault]

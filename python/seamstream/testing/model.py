@@ -106,6 +106,7 @@ _ASKED_IN: dict[Dialect, tuple[str, str]] = {
     "ollama": ("system", "messages"),
     "cohere": ("system", "messages"),
     "bedrock": ("system", "messages"),
+    "gemini-interactions": ("system_instruction", "input"),
 }
 _STREAM_TYPES: dict[Dialect, str] = {
     "ollama": "application/x-ndjson",
@@ -113,6 +114,12 @@ _STREAM_TYPES: dict[Dialect, str] = {
 }
 STREAM_UNASKED: tuple[Dialect, ...] = ("gemini", "ollama", "bedrock")
 """Dialects whose requests ask for a stream by their path, or by not saying otherwise."""
+_SETTINGS_IN: dict[Dialect, str] = {
+    "gemini": "generationConfig",
+    "gemini-interactions": "generation_config",
+    "ollama": "options",
+    "bedrock": "inferenceConfig",
+}
 _LIMITS = (
     "max_completion_tokens",
     "max_tokens",
@@ -125,7 +132,7 @@ _LIMITS = (
 
 def _settings(dialect: Dialect, body: dict[str, Any]) -> dict[str, Any]:
     """Where limits and stop sequences stand."""
-    member = {"gemini": "generationConfig", "ollama": "options", "bedrock": "inferenceConfig"}.get(dialect)
+    member = _SETTINGS_IN.get(dialect)
     return body if member is None else body.get(member) or {}
 
 

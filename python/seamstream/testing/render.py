@@ -11,6 +11,7 @@ from .render_bedrock import bedrock_body, render_bedrock
 from .render_chat import chat_body, render_chat
 from .render_cohere import cohere_body, render_cohere
 from .render_gemini import gemini_body, render_gemini
+from .render_interactions import interactions_body, render_interactions
 from .render_ollama import ollama_body, render_ollama
 from .render_options import RenderOptions
 from .render_responses import render_responses, responses_body
@@ -23,6 +24,7 @@ _WRITERS = {
     "ollama": (render_ollama, ollama_body),
     "cohere": (render_cohere, cohere_body),
     "bedrock": (render_bedrock, bedrock_body),
+    "gemini-interactions": (render_interactions, interactions_body),
 }
 
 

@@ -69,6 +69,9 @@ def error_data(dialect: Dialect, status: int, message: str | None = None) -> dic
         return {"message": text}
     if dialect == "cohere":
         return {"id": "err_test", "message": text}
+    if dialect == "gemini-interactions":
+        name = _GOOGLE_STATUSES.get(status, "UNAVAILABLE").lower()
+        return {"error": {"code": name, "message": text}}
     # Servers that speak OpenAI's protocol without being OpenAI put the HTTP status where OpenAI has no code.
     kind, code = _CHAT_TYPES.get(status, ("server_error", status))
     return {"error": {"message": text, "type": kind, "param": None, "code": code}}
@@ -91,6 +94,8 @@ def error_event(dialect: Dialect, status: int) -> bytes:
         return sse({"type": "message-end", "delta": end}, RenderOptions(), event="message-end")
     if dialect == "openai-responses":
         data = {"type": "error", **data}
+    if dialect == "gemini-interactions":
+        data = {"event_type": "error", **data}
     return sse(data, RenderOptions(), event=None if dialect in _UNNAMED_EVENTS else "error")
 
 

@@ -28,6 +28,7 @@ KNOWN: Final[tuple[Profile, ...]] = (
     Profile(("prompt",), dialect="cohere"),
     Profile(("prefill", "prompt"), dialect="bedrock", model="*claude*"),
     Profile(("prompt",), dialect="bedrock"),
+    Profile(("prompt",), dialect="gemini-interactions"),
 )
 """Hosts that are not named here get the last row of their dialect."""
 

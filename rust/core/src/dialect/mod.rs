@@ -7,6 +7,7 @@ mod chat_calls;
 mod cohere;
 mod gemini;
 mod gemini_arguments;
+mod interactions;
 mod ollama;
 mod responses;
 mod responses_book;
@@ -19,6 +20,7 @@ pub use bedrock::Bedrock;
 pub use chat::Chat;
 pub use cohere::Cohere;
 pub use gemini::Gemini;
+pub use interactions::Interactions;
 pub use ollama::Ollama;
 pub use responses::Responses;
 
@@ -111,6 +113,7 @@ pub fn by_name(name: &str) -> Option<Box<dyn Dialect>> {
         "bedrock" => Some(Box::new(Bedrock::default())),
         "cohere" => Some(Box::new(Cohere::default())),
         "ollama" => Some(Box::new(Ollama::default())),
+        "gemini-interactions" => Some(Box::new(Interactions::default())),
         _ => None,
     }
 }

@@ -147,21 +147,25 @@ impl Splice {
 
     fn go_on(&mut self, resume: &Resume, out: &mut Vec<u8>) {
         self.cancel_unfinished_calls();
+        let kind = self.text_kind();
+        let received = self.turn.joined(kind).len();
         if self.options.reader == Reader::Bytes {
             self.write_envelope(out);
             self.write_unshown(out);
             self.rewriting = true;
         }
         self.hold.restart(false);
-        let kind = self.text_kind();
         self.target = self.open_target(kind);
         if let Some(target) = self.target {
             self.turn.parts[target].closed = false; // its closing never left, so it is open again
         }
         self.close_shown_parts(self.target, out);
         let text = self.turn.joined(kind);
-        let prefix = text.strip_suffix(resume.stripped.as_str()).unwrap_or(&text);
-        self.seam = Some(Seam::new(prefix, &resume.quote, &resume.stripped, resume.exact, resume.strict));
+        // Of the blanks that the request did not carry, those that were dropped just now are not with the reader either.
+        let left = resume.stripped.len().saturating_sub(received.saturating_sub(text.len()));
+        let stripped = resume.stripped.get(..left).unwrap_or(&resume.stripped);
+        let prefix = text.strip_suffix(stripped).unwrap_or(&text);
+        self.seam = Some(Seam::new(prefix, &resume.quote, stripped, resume.exact, resume.strict));
         self.watch = StopWatch::new(&resume.stop, &text);
         self.seam_kind = kind;
         self.seam_key = Key { choice: 0, slot: u32::MAX };

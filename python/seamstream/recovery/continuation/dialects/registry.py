@@ -11,6 +11,7 @@ from .bedrock import BedrockForm
 from .chat import ChatForm
 from .cohere import CohereForm
 from .gemini import GeminiForm
+from .interactions import InteractionsForm
 from .ollama import OllamaForm
 from .responses import ResponsesForm
 
@@ -22,6 +23,7 @@ FORMS: Final[tuple[RequestForm, ...]] = (
     OllamaForm(),
     CohereForm(),
     BedrockForm(),
+    InteractionsForm(),
 )
 _BY_NAME: Final[dict[str, RequestForm]] = {form.name: form for form in FORMS}
 
