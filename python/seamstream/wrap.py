@@ -14,7 +14,14 @@ from .recovery.continuation.profiles import ProfileBook
 from .recovery.policy import RecoveryPolicy
 from .stores.checkpoints import StreamCheckpointStore
 from .transports.httpx_module import module_of
-from .transports.sdk_internals import http_client_of, transport_of, with_transports
+from .transports.sdk_internals import (
+    google_http_clients,
+    google_over,
+    http_client_of,
+    is_google,
+    transport_of,
+    with_transports,
+)
 
 C = TypeVar("C")
 
@@ -34,29 +41,30 @@ def wrap(
     clock: BlockingClock | None = None,
     profiles: ProfileBook | Iterable[Profile] | None = None,
 ) -> C:
-    """A client like `client` (of openai or anthropic, async or sync) over a recovering transport.
+    """A client like `client` (openai, anthropic, google-genai; async, sync) over a recovering transport.
 
     The client that is passed in stays as it is, and both share their connections. The SDK's own retries are
     off in the new one, because there is one budget for all of them. `store` is for async clients.
+    google-genai closes no HTTP client that it was given: there close the client that was passed in.
     """
-    http_client = http_client_of(client)
-    _check(transport_of(http_client))
-    if isinstance(http_client, module_of(http_client).library.AsyncClient):
-        recovering = with_transports(
-            http_client,
-            lambda inner: RecoveryTransport(
-                inner, policy, store=store, sinks=sinks, clock=clock, profiles=profiles
-            ),
-        )
-    elif store is not None:
-        raise ConfigurationError("a checkpoint store needs an async client")
-    else:
-        recovering = with_transports(
-            http_client,
-            lambda inner: SyncRecoveryTransport(inner, policy, sinks=sinks, clock=clock, profiles=profiles),
-        )
+    shared: dict[str, Any] = {"sinks": sinks, "clock": clock, "profiles": profiles}
+
+    def recovering(http_client: Any) -> Any:
+        _check(transport_of(http_client))
+        if isinstance(http_client, module_of(http_client).library.AsyncClient):
+            return with_transports(
+                http_client, lambda inner: RecoveryTransport(inner, policy, store=store, **shared)
+            )
+        return with_transports(http_client, lambda inner: SyncRecoveryTransport(inner, policy, **shared))
+
+    if is_google(client):
+        google: C = google_over(client, *map(recovering, google_http_clients(client)))
+        return google
     same: Any = client
-    wrapped: C = same.with_options(http_client=recovering, max_retries=0)
+    http_client = http_client_of(client)
+    if store is not None and not isinstance(http_client, module_of(http_client).library.AsyncClient):
+        raise ConfigurationError("a checkpoint store needs an async client")
+    wrapped: C = same.with_options(http_client=recovering(http_client), max_retries=0)
     return wrapped
 
 
