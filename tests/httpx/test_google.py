@@ -125,7 +125,7 @@ def _ways() -> Iterator[tuple[Case, Over]]:
             yield case, "aiohttp"
 
 
-@pytest.mark.parametrize(("case", "over"), _ways(), ids=str)
+@pytest.mark.parametrize(("case", "over"), list(_ways()), ids=str)
 async def test_an_unmodified_sdk_reads_one_whole_answer(case: Case, over: Over) -> None:
     fault = Fault(case.ending, after_bytes=len(case.stream.data) * case.place // 1000)
     with seamstream.capture() as runs:

@@ -35,7 +35,6 @@ def turn_of(dialect: Dialect, data: bytes) -> Reading:
     """Everything the dialect's own SDK reads from `data`; an error event of the stream ends the reading."""
     if dialect == "openai-chat" and b'"content":[{' in data:
         return read_mistral(data)  # lists of parts, which openai-python refuses
-        return wire_turn_of(dialect, data)  # Mistral's lists of parts, which openai-python refuses
     if dialect == "gemini-interactions" and b'"event_type":"content.' in data:
         return wire_turn_of(dialect, data)  # the older revision, which google-genai no longer knows
     return _READERS[dialect](data)
