@@ -289,3 +289,20 @@ def test_a_refused_way_of_asking(provider: str, body: Any) -> None:
     failure = classify_http(400, {}, orjson.dumps(body), now=0.0)
     assert failure.kind is K.PREFILL_REFUSED
     assert not failure.forbids_requests
+
+
+@pytest.mark.parametrize(
+    ("status", "name", "kind"),
+    [
+        (400, "ServiceQuotaExceededException", K.QUOTA),
+        (400, "ServiceQuotaExceededException:http://internal.example/coral/", K.QUOTA),
+        (400, "ValidationException:http://internal.example/coral/", K.INVALID_REQUEST),
+        (429, "ModelNotReadyException", K.OVERLOADED),
+        (429, "ThrottlingException", K.RATE_LIMIT),
+    ],
+)
+def test_aws_names_its_exceptions_in_a_header(status: int, name: str, kind: FailureKind) -> None:
+    body = b'{"message":"no"}'
+    failure = classify_http(status, {"x-amzn-ErrorType": name}, body, now=0.0)
+    assert (failure.kind, failure.code) == (kind, name.partition(":")[0])
+    assert failure.retryable is (kind in RETRYABLE)

@@ -61,7 +61,7 @@ class FailureClass:
 def classify_http(status: int, headers: Mapping[str, str], body: bytes, *, now: float) -> FailureClass:
     """Classify an answer that is no stream: an error status with whatever body it has."""
     document = _parse(body)
-    facts = _ErrorFacts.of(document)
+    facts = _ErrorFacts.of(document, named=_named_in(headers))
     hint = read_retry_hint(headers, document, now=now)
     kind = _kind(facts, status)
     if kind is FailureKind.RATE_LIMIT and facts.anthropic_shape and hint == RetryHint():
@@ -95,14 +95,20 @@ class _ErrorFacts:
     daily_quota: bool = False
 
     @classmethod
-    def of(cls, document: Any, known: InBandError | None = None) -> _ErrorFacts:
+    def of(cls, document: Any, known: InBandError | None = None, named: str = "") -> _ErrorFacts:
         error = _error_object(document)
-        codes = tuple(dict.fromkeys(_codes(error, known)))
+        codes = tuple(dict.fromkeys((*filter(None, (named,)), *_codes(error, known))))
         message = str(error.get("message") or (known.message if known else "") or error.get("detail") or "")
         numbers = [int(code) for code in codes if code.isdecimal() and 400 <= int(code) <= 599]
         anthropic = isinstance(document, dict) and document.get("type") == "error"
         number = numbers[0] if numbers else None
         return cls(codes, message[:MAX_MESSAGE_CHARS], number, anthropic, _is_daily_quota(error))
+
+
+def _named_in(headers: Mapping[str, str]) -> str:
+    """The exception that AWS names in a header, where the body holds a message only; a URI may follow it."""
+    value = next((value for name, value in headers.items() if name.lower() == "x-amzn-errortype"), "")
+    return value.partition(":")[0].strip()
 
 
 def _error_object(document: Any) -> dict[str, Any]:
