@@ -54,7 +54,8 @@ def block_with(text: str) -> str:
 @pytest.fixture
 async def provider() -> AsyncIterator[FaultServer]:
     """A provider whose first answer is reset in the middle."""
-    async with FaultServer(DeterministicModel(Answer((Text(tokens(SAID)),))), [CUT]) as server:
+    model = DeterministicModel(Answer((Text(tokens(SAID)),)), accepted_flags=("continue_final_message",))
+    async with FaultServer(model, [CUT]) as server:
         yield server
 
 
@@ -112,10 +113,10 @@ async def test_a_wrapped_sdk_and_an_httpx_client_read_it_whole(
     assert len(provider.requests) == 3
 
 
-async def test_a_profile_makes_a_chat_server_be_asked_by_prefill(
+async def test_a_server_of_ones_own_is_asked_in_its_best_way(
     provider: FaultServer, names: dict[str, Any]
 ) -> None:
-    await run_block(block_with("seamstream.Profile"), provider.url, names)
+    await run_block(block_with('SERVERS["vllm"]'), provider.url, names)
     url = f"{provider.url}/v1/chat/completions"
     async with (
         aiohttp.ClientSession(middlewares=[names["middleware"]]) as session,
@@ -123,6 +124,7 @@ async def test_a_profile_makes_a_chat_server_be_asked_by_prefill(
     ):
         await response.read()
     assert provider.requests[1].body["messages"][-1]["role"] == "assistant"
+    assert provider.requests[1].body["continue_final_message"] is True
 
 
 async def test_observe_mode_shows_the_cut_and_asks_for_nothing(
