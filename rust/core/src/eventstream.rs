@@ -38,11 +38,11 @@ impl Framing for EventStreamFraming {
             return Ok(Some(corrupt(buffer)));
         }
         let payload = &raw[PRELUDE + headers..total - CHECKSUM];
-        let Some((name, message)) = read_headers(&raw[PRELUDE..PRELUDE + headers]) else {
+        let Some((kind, name, message)) = read_headers(&raw[PRELUDE..PRELUDE + headers]) else {
             return Ok(Some(corrupt(buffer)));
         };
         let data = if payload.is_empty() { message } else { payload };
-        Ok(Some(frame(total, FrameKind::Event, name, data)))
+        Ok(Some(frame(total, kind, name, data)))
     }
 
     /// A frame says how long it is: half of one is never whole.
@@ -106,21 +106,23 @@ fn number(raw: &[u8]) -> usize {
     raw.iter().fold(0, |value, &byte| value << 8 | usize::from(byte))
 }
 
-/// The name of the event, exception or error, and the message that an error carries in a header.
-fn read_headers(mut rest: &[u8]) -> Option<(&[u8], &[u8])> {
+/// Is it an event or an error, its name, and the message that an error carries in a header.
+fn read_headers(mut rest: &[u8]) -> Option<(FrameKind, &[u8], &[u8])> {
+    let mut frame_kind = FrameKind::Event;
     let (mut found, mut message) = (b"".as_slice(), b"".as_slice());
     while let Some((&length, after)) = rest.split_first() {
         let (name, after) = after.split_at_checked(usize::from(length))?;
         let (&kind, after) = after.split_first()?;
         let (value, after) = take_value(kind, after)?;
         match name {
-            b":event-type" | b":exception-type" | b":error-code" => found = value,
+            b":event-type" => found = value,
+            b":exception-type" | b":error-code" => (frame_kind, found) = (FrameKind::Failure, value),
             b":error-message" => message = value,
             _ => {}
         }
         rest = after;
     }
-    Some((found, message))
+    Some((frame_kind, found, message))
 }
 
 fn take_value(kind: u8, rest: &[u8]) -> Option<(&[u8], &[u8])> {

@@ -12,6 +12,8 @@ pub enum FrameKind {
     Event,
     /// Keeps the connection alive or separates events: comments, blank lines, control-only blocks.
     Silent,
+    /// An error by the format's own account, whatever its name and data look like.
+    Failure,
     /// Bytes that are no legal frame of the format; `data` is the raw block.
     Unknown,
     /// A checksum or a length is wrong: nothing from here on can be believed.

@@ -125,7 +125,7 @@ impl Framing for SseFraming {
         let whole = match block.kind {
             FrameKind::Event => block.data.as_ref() == b"[DONE]" || is_whole_object(&block.data),
             FrameKind::Unknown => is_whole_object(&block.data),
-            FrameKind::Silent | FrameKind::Corrupt => false,
+            FrameKind::Silent | FrameKind::Failure | FrameKind::Corrupt => false,
         };
         let completion: &'static [u8] = if buffer.last() == Some(&b'\n') { b"\n" } else { b"\n\n" };
         whole.then_some(Frame {

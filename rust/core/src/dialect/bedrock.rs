@@ -9,7 +9,7 @@ use super::Dialect;
 use crate::cursor::{Cursor, string_into};
 use crate::delta::{Counters, Delta, Failure, Key, PartKind, Stop};
 use crate::eventstream::{EventStreamFraming, write_event, write_exception};
-use crate::frame::{Frame, Framing};
+use crate::frame::{Frame, FrameKind, Framing};
 use crate::turn::{Change, Part, Turn};
 
 /// The blocks of this attempt that are open, by their numbers.
@@ -27,6 +27,9 @@ impl Dialect for Bedrock {
         let data = frame.data.as_ref();
         let index = u32::try_from(unsigned_at(data, b"contentBlockIndex").unwrap_or(0)).unwrap_or(u32::MAX);
         let key = Key { choice: 0, slot: index };
+        if frame.kind == FrameKind::Failure {
+            return deltas.push(Delta::Failure(read_failure(frame.name, data)));
+        }
         match frame.name {
             b"messageStart" => {
                 deltas.push(Delta::Begin { id: Cow::Borrowed(""), model: Cow::Borrowed("") });
@@ -45,7 +48,6 @@ impl Dialect for Bedrock {
                 push_usage(member(data, b"usage"), deltas);
                 deltas.push(Delta::End);
             }
-            name if is_failure(name, data) => deltas.push(Delta::Failure(read_failure(name, data))),
             _ => deltas.push(Delta::Opaque),
         }
     }
@@ -207,11 +209,6 @@ fn push_usage(raw: &[u8], deltas: &mut Vec<Delta<'_>>) {
     }
 }
 
-/// Exceptions by their names, and errors without a payload of JSON.
-fn is_failure(name: &[u8], data: &[u8]) -> bool {
-    name.ends_with(b"Exception") || data.first() != Some(&b'{')
-}
-
 fn read_failure(name: &[u8], data: &[u8]) -> Failure {
     let kind = String::from_utf8_lossy(name).into_owned();
     let message = match string_at(data, b"message").or_else(|| string_at(data, b"originalMessage")) {
@@ -219,13 +216,7 @@ fn read_failure(name: &[u8], data: &[u8]) -> Failure {
         None => String::from_utf8_lossy(data).into_owned(),
     };
     let original = unsigned_at(data, b"originalStatusCode").and_then(|status| u16::try_from(status).ok());
-    Failure {
-        code: kind.clone(),
-        status: original.or_else(|| status_of(&kind)),
-        kind,
-        message,
-        raw: Vec::new(),
-    }
+    Failure { code: kind.clone(), status: status_of(&kind).or(original), kind, message, raw: Vec::new() }
 }
 
 fn status_of(kind: &str) -> Option<u16> {

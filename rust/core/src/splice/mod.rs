@@ -331,7 +331,7 @@ impl Splice {
                 let message = "a frame's checksum or length is wrong".to_owned();
                 return self.fail_with("malformed_frame", "checksum", message);
             }
-            FrameKind::Event | FrameKind::Unknown => {}
+            FrameKind::Event | FrameKind::Failure | FrameKind::Unknown => {}
         }
         if self.native && self.is_known(frame) {
             return;
