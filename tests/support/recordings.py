@@ -143,7 +143,10 @@ def _interactions(name: str, events: list[dict[str, Any]], lines: list[str]) -> 
     ]
     data = "".join([*parts, "event: done\ndata: [DONE]\n\n"]).encode()
     body = {"model": "recorded", "stream": True, "store": False, "input": f"As recorded in {name}."}
-    return CorpusStream(name, "gemini-interactions", body, data)
+    reason = _long_call("gemini-interactions", data)
+    if state_of("gemini-interactions", data).server_item:
+        reason = "server tools"
+    return CorpusStream(name, "gemini-interactions", body, data, reason)
 
 
 def _asked(name: str) -> list[dict[str, str]]:
