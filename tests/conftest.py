@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 import uvloop
+
+from seamstream.driver.spec import PROCESS_PROFILES
 
 ON_BOTH_LOOPS = {"middleware", "stream"}
 
@@ -20,3 +22,10 @@ def pytest_asyncio_loop_factories(
     if item.path.parent.name in ON_BOTH_LOOPS:
         factories["uvloop"] = uvloop.new_event_loop
     return factories
+
+
+@pytest.fixture(autouse=True)
+def nothing_learnt() -> Iterator[None]:
+    """What one test's servers taught this process about their host must not reach the next one's."""
+    yield
+    PROCESS_PROFILES.forget()

@@ -33,10 +33,19 @@ class OddStream:
 
 def odd_streams() -> list[OddStream]:
     """More than a hundred."""
-    found = [OddStream(f"drip-{stream}", stream, _drip, 10.0) for stream in STREAMS]
-    found += [OddStream(f"slow-{stream}", stream, _even_pace, 200.0) for stream in STREAMS]
+    found = [OddStream(f"drip-{stream}", stream, _drip, _dripping_s(stream)) for stream in STREAMS]
+    found += [
+        OddStream(f"slow-{stream}", stream, _even_pace, 200.0)
+        for stream in STREAMS
+        if len(frames(stream.data)) > 1
+    ]
     found += [_pinged(stream) for stream in STREAMS[::3] if stream.dialect in PINGS]
     return found + _named()
+
+
+def _dripping_s(stream: CorpusStream) -> float:
+    """Ten seconds at least, but for the shortest streams."""
+    return min(10.0, 3.0 * len(stream.data) / 100)
 
 
 def _drip(data: bytes) -> Script:

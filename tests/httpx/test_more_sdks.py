@@ -99,9 +99,9 @@ async def test_a_cut_answer_is_one_answer(name: str, style: Style, case: str) ->
     sdk, policy = SDKS[name], IMPATIENT if "stall" in case else AT_ONCE
     ask = sdk.asked if style == "sync" else sdk.asked_async
     transport: Any = (
-        SyncRecoveryTransport(httpx.HTTPTransport(), policy)
+        SyncRecoveryTransport(httpx.HTTPTransport(), policy, profiles=seamstream.ProfileBook())
         if style == "sync"
-        else RecoveryTransport(httpx.AsyncHTTPTransport(), policy)
+        else RecoveryTransport(httpx.AsyncHTTPTransport(), policy, profiles=seamstream.ProfileBook())
     )
     async with FaultServer(model) as server:
         unbroken = await ask(server.url, None)

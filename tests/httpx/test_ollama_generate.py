@@ -21,7 +21,7 @@ PROMPT = "Q: what is a reef?\nA: "
 
 
 async def _generate(url: str, state: CutState, **fields: Any) -> None:
-    transport = RecoveryTransport(httpx.AsyncHTTPTransport(), AT_ONCE)
+    transport = RecoveryTransport(httpx.AsyncHTTPTransport(), AT_ONCE, profiles=seamstream.ProfileBook())
     async with ollama.AsyncClient(host=url, transport=transport) as client:
         stream: Any = await client.generate(model="m", prompt=PROMPT, stream=True, **fields)
         async for part in stream:

@@ -10,20 +10,19 @@ import aiohttp
 import pytest
 
 from seamstream import RecoveryMiddleware, RecoveryPolicy
+from seamstream.recovery.continuation.dialects import form_of
+from seamstream.testing.fault_server import PATHS_OF_DIALECTS
 from tests.corpus import STREAMS, CorpusStream
 
 REQUESTS = 3
 """The connection is kept, so that the second answer meets a waiting reader."""
-PATHS = {
-    "openai-chat": "/v1/chat/completions",
-    "openai-responses": "/v1/responses",
-    "anthropic": "/v1/messages",
-}
+PATHS = {dialect: path for path, dialect in PATHS_OF_DIALECTS.items()}
 SHORT = [stream for stream in STREAMS if len(stream.data) < 8000]
 
 
 def answer(stream: CorpusStream, framing: str) -> bytes:
-    head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n"
+    kind = form_of(stream.dialect).media_types[0].encode()
+    head = b"HTTP/1.1 200 OK\r\ncontent-type: %s\r\n" % kind
     if framing == "length":
         return head + b"content-length: %d\r\n\r\n%s" % (len(stream.data), stream.data)
     return head + b"transfer-encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n" % (len(stream.data), stream.data)

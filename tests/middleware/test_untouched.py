@@ -187,8 +187,9 @@ async def test_an_aiohttp_that_is_not_known_means_stock_and_one_warning(
     asker: Asker, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(seamstream.middleware, "problem", "StreamReader has changed")
-    async with asker.scene([Fault.clean_end(after_events=12)]) as scene:
-        await scene.read()
+    with caplog.at_level("WARNING", logger="seamstream"):
+        async with asker.scene([Fault.clean_end(after_events=12)]) as scene:
+            await scene.read()
     assert scene.runs == []
     assert [record.levelname for record in caplog.records] == ["WARNING"]
     assert "StreamReader has changed" in caplog.text

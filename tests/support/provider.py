@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import cache, lru_cache
 from typing import Any
 
+from seamstream.recovery.continuation.dialects import form_of
 from seamstream.testing.answer import Answer, Part, Reasoning, Refusal, Text, Tool, signature_of
 from seamstream.testing.model import STREAM_UNASKED, DeterministicModel, Reply
 from tests.corpus import CorpusStream
@@ -55,7 +56,7 @@ class Responder:
         if not body.get("stream", dialect in STREAM_UNASKED):
             return Reply(200, {"content-type": "application/json"}, body=b'{"recorded": true}')
         status, data = self._provider.reply(json.dumps(body).encode())
-        kind = "text/event-stream" if status == 200 else "application/json"
+        kind = form_of(dialect).media_types[0] if status == 200 else "application/json"
         return Reply(status, {"content-type": kind}, events=frames(data))
 
 

@@ -21,7 +21,7 @@ from .local_server import LocalServer
 from .sender import Delivery, Sender
 from .wire import Wire, WrittenResponse
 
-_DIALECTS: dict[str, Dialect] = {
+PATHS_OF_DIALECTS: dict[str, Dialect] = {
     "/v1/chat/completions": "openai-chat",
     "/v1/responses": "openai-responses",
     "/v1/messages": "anthropic",
@@ -89,7 +89,7 @@ class FaultServer:
 
     def url_for(self, dialect: Dialect) -> str:
         """The address that a request of this dialect goes to."""
-        return self.url + next(path for path, spoken in _DIALECTS.items() if spoken == dialect)
+        return self.url + next(path for path, spoken in PATHS_OF_DIALECTS.items() if spoken == dialect)
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
         task = asyncio.current_task()

@@ -68,6 +68,11 @@ class ProfileBook:
         while len(self._servers) > MAX_REMEMBERED:
             self._servers.popitem(last=False)
 
+    def forget(self) -> None:
+        """Drop everything that responses taught."""
+        self._refusals.clear()
+        self._servers.clear()
+
     def export(self) -> tuple[LearntRefusal, ...]:
         """What refusals taught, to be loaded by another process."""
         return tuple(LearntRefusal(*key, until_s) for key, until_s in self._refusals.items())
