@@ -62,12 +62,18 @@ class CheckpointSaver:
             while (checkpoint := self._next) is not None:
                 self._next = None
                 await self._store.put(checkpoint)
-            if self._forgotten:
-                await self._store.delete(self._key)
         except Exception as error:
-            self._error = error
-            if self._driver is not None:
-                self._driver.history.notice("store_down", f"{type(error).__name__}: {error}")
+            self._failed(error)
+        if self._forgotten:  # also when the last write failed: somebody would take over a committed run
+            try:
+                await self._store.delete(self._key)
+            except Exception as error:
+                self._failed(error)
+
+    def _failed(self, error: Exception) -> None:
+        self._error = error
+        if self._driver is not None:
+            self._driver.history.notice("store_down", f"{type(error).__name__}: {error}")
 
     def _must_not_fail(self) -> bool:
         return self._driver is not None and self._driver.spec.policy.on_store_error == "fail"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
-from seamstream.errors import ConfigurationError
+from seamstream.errors import ConfigurationError, StoreError
 from seamstream.stores import Operator, open_store
 from seamstream.testing.backend_contract import BACKEND_CONTRACT, Check
 
@@ -32,6 +34,13 @@ async def test_an_operator_claims_for_the_tenants_it_names(store_url: str) -> No
         assert claimed is not None
         assert (claimed[0], claimed[1].body) == ("operated", b"mine")
         assert await operator.claim("q", lease_s=30.0) is None
+
+
+@pytest.mark.parametrize("scheme", ["redis", "nats", "postgresql"])
+async def test_a_server_that_is_away_is_an_error_within_its_limit(scheme: str) -> None:
+    with pytest.raises(StoreError):
+        async with asyncio.timeout(30), open_store(f"{scheme}://127.0.0.1:1/0"):
+            pass
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ of a value's chunks, or the mark of a deletion.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 CHUNK_BYTES: Final = 524_288
 """Larger values are cut: a server takes messages up to 1 MB unless it is told otherwise."""
 TOMBSTONE_S: Final = 60.0
-CONNECT_S: Final = 10.0
+CONNECT_S: Final = 5.0
 ANSWER_S: Final = 3.0
 """How long a call may wait for the server; while it is away, each fails after that."""
 RECORDS: Final = "records"
@@ -63,14 +64,15 @@ class Streams:
     async def open(self) -> None:
         """Connect and make the streams; a server without per-message TTL is a ConfigurationError."""
         try:
-            self.client = await self._nats.connect(
-                self._url,
-                connect_timeout=int(CONNECT_S),
-                allow_reconnect=True,
-                max_reconnect_attempts=-1,
-                reconnect_time_wait=0.2,
-                error_cb=_ignore,
-            )
+            async with asyncio.timeout(CONNECT_S):  # the client itself would try for ever
+                self.client = await self._nats.connect(
+                    self._url,
+                    connect_timeout=int(CONNECT_S),
+                    allow_reconnect=True,
+                    max_reconnect_attempts=-1,
+                    reconnect_time_wait=0.2,
+                    error_cb=_ignore,
+                )
             version = self.client.connected_server_version
             if (version.major, version.minor) < _FIRST_WITH_TTL:
                 raise ConfigurationError(

@@ -303,7 +303,7 @@ def _upsert(condition: str) -> str:
     until = _UNTIL.format("$4::float8")
     return (
         f"INSERT INTO record (tenant, key, value, expires_at) VALUES ($1, $2, $3, {until})"
-        " ON CONFLICT (tenant, key) DO UPDATE SET value = excluded.value, revision = excluded.revision,"
+        " ON CONFLICT (tenant, key) DO UPDATE SET value = excluded.value, revision = nextval('revision'),"
         f" expires_at = excluded.expires_at {condition} RETURNING revision"
     )
 

@@ -48,6 +48,18 @@ async def records_have_revisions(one: Backend, two: Backend) -> None:
     assert await two.get(tenant, key) is None
 
 
+async def racing_puts_raise_the_revision(one: Backend, two: Backend) -> None:
+    """Whoever is last has the greatest revision, and it is the one that is stored."""
+    tenant, key, last = _tenant(), ("k",), 0
+    for _ in range(100):
+        revisions = await asyncio.gather(one.put(tenant, key, b"1"), two.put(tenant, key, b"2"))
+        found = await one.get(tenant, key)
+        assert found is not None
+        assert found.revision == max(revisions)
+        assert min(revisions) > last
+        last = found.revision
+
+
 async def any_bytes_are_kept(one: Backend, two: Backend) -> None:
     """Empty values, all byte values, and values far above any store's message size."""
     tenant = _tenant()
@@ -293,6 +305,7 @@ async def waiting_workers_are_woken(one: Backend, two: Backend) -> None:
 
 BACKEND_CONTRACT: Final[tuple[Check, ...]] = (
     records_have_revisions,
+    racing_puts_raise_the_revision,
     any_bytes_are_kept,
     compare_and_set_compares,
     compare_and_set_has_one_winner,
