@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::Dialect;
+use super::objects::{begin_event, members};
 use crate::cursor::{Cursor, string_into};
 use crate::delta::{Counters, Delta, Failure, Key, PartKind, Stop};
 use crate::frame::{Frame, FrameKind, Framing};
@@ -49,7 +50,7 @@ impl Dialect for Anthropic {
         let index = part.out_index;
         match change {
             Change::Opened => {
-                begin("content_block_start", out);
+                begin_event("content_block_start", out);
                 out.extend_from_slice(format!(",\"index\":{index},\"content_block\":").as_bytes());
                 write_block(part, out);
                 out.extend_from_slice(b"}\n\n");
@@ -61,21 +62,21 @@ impl Dialect for Anthropic {
             }
             Change::ClosedAsIs => {}
             Change::Closed => {
-                begin("content_block_stop", out);
+                begin_event("content_block_stop", out);
                 out.extend_from_slice(format!(",\"index\":{index}}}\n\n").as_bytes());
             }
         }
     }
 
     fn write_raw(&mut self, part: &Part, raw: &[u8], out: &mut Vec<u8>) {
-        begin("content_block_delta", out);
+        begin_event("content_block_delta", out);
         out.extend_from_slice(format!(",\"index\":{},\"delta\":", part.out_index).as_bytes());
         out.extend_from_slice(raw);
         out.extend_from_slice(b"}\n\n");
     }
 
     fn write_stop(&mut self, turn: &Turn, _choice: u32, stop: Stop, raw: &str, out: &mut Vec<u8>) {
-        begin("message_delta", out);
+        begin_event("message_delta", out);
         out.extend_from_slice(b",\"delta\":{\"stop_reason\":");
         string_into(if raw.is_empty() { stop_reason(stop) } else { raw }, out);
         let output = turn.total_usage().output.unwrap_or(0);
@@ -85,12 +86,12 @@ impl Dialect for Anthropic {
     }
 
     fn write_end(&mut self, _turn: &Turn, _usage: bool, out: &mut Vec<u8>) {
-        begin("message_stop", out);
+        begin_event("message_stop", out);
         out.extend_from_slice(b"}\n\n");
     }
 
     fn write_error(&self, kind: &str, message: &str, _status: Option<u16>, out: &mut Vec<u8>) {
-        begin("error", out);
+        begin_event("error", out);
         out.extend_from_slice(b",\"error\":{\"type\":");
         string_into(kind, out);
         out.extend_from_slice(b",\"message\":");
@@ -285,17 +286,6 @@ fn status_of(kind: &str) -> Option<u16> {
     })
 }
 
-/// Visits the members of an object; anything else is visited as empty. The visitor consumes each value.
-fn members<'a>(raw: &'a [u8], mut visit: impl FnMut(&'a [u8], &mut Cursor<'a>)) {
-    let mut cursor = Cursor::new(raw);
-    if raw.first() != Some(&b'{') || !cursor.enter_object() {
-        return;
-    }
-    while let Some(key) = cursor.key() {
-        visit(key, &mut cursor);
-    }
-}
-
 fn normalise(reason: &str) -> Stop {
     match reason {
         "end_turn" => Stop::EndTurn,
@@ -320,11 +310,6 @@ fn stop_reason(stop: Stop) -> &'static str {
     }
 }
 
-/// `event:` line and the start of its data; every event needs both (the SDK skips events without a name).
-fn begin(kind: &str, out: &mut Vec<u8>) {
-    out.extend_from_slice(format!("event: {kind}\ndata: {{\"type\":\"{kind}\"").as_bytes());
-}
-
 fn text_delta(kind: PartKind) -> (&'static str, &'static str) {
     match kind {
         PartKind::Reasoning => ("thinking_delta", "thinking"),
@@ -334,7 +319,7 @@ fn text_delta(kind: PartKind) -> (&'static str, &'static str) {
 }
 
 fn write_delta(index: u32, (kind, member): (&str, &str), text: &str, out: &mut Vec<u8>) {
-    begin("content_block_delta", out);
+    begin_event("content_block_delta", out);
     out.extend_from_slice(
         format!(",\"index\":{index},\"delta\":{{\"type\":\"{kind}\",\"{member}\":").as_bytes(),
     );

@@ -6,7 +6,8 @@
 use std::borrow::Cow;
 
 use super::Dialect;
-use crate::cursor::{Cursor, string_into};
+use super::objects::{member, string_at, unsigned_at};
+use crate::cursor::string_into;
 use crate::delta::{Counters, Delta, Failure, Key, PartKind, Stop};
 use crate::eventstream::{EventStreamFraming, write_event, write_exception};
 use crate::frame::{Frame, FrameKind, Framing};
@@ -170,31 +171,6 @@ impl Bedrock {
             deltas.push(Delta::Open { key, kind, index: key.slot, id: empty.clone(), name: empty, raw: b"" });
         }
     }
-}
-
-/// The raw value of a member; empty where there is none, or null.
-fn member<'a>(raw: &'a [u8], name: &[u8]) -> &'a [u8] {
-    let mut cursor = Cursor::new(raw);
-    let mut found: &[u8] = b"";
-    if raw.first() == Some(&b'{') && cursor.enter_object() {
-        while let Some(key) = cursor.key() {
-            let value = cursor.skip();
-            if key == name && value != b"null" {
-                found = value;
-            }
-        }
-    }
-    found
-}
-
-fn string_at<'a>(raw: &'a [u8], name: &[u8]) -> Option<Cow<'a, str>> {
-    let value = member(raw, name);
-    if value.is_empty() { None } else { Cursor::new(value).string() }
-}
-
-fn unsigned_at(raw: &[u8], name: &[u8]) -> Option<u64> {
-    let value = member(raw, name);
-    if value.is_empty() { None } else { Cursor::new(value).unsigned() }
 }
 
 fn push_usage(raw: &[u8], deltas: &mut Vec<Delta<'_>>) {

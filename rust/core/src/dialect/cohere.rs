@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use super::Dialect;
+use super::objects::{begin_event, descend, member, string_at, unsigned_at};
 use crate::cursor::{Cursor, string_into};
 use crate::delta::{Counters, Delta, Failure, Key, PartKind, Stop};
 use crate::frame::{Frame, FrameKind, Framing};
@@ -58,7 +59,7 @@ impl Dialect for Cohere {
 
     fn write_change(&mut self, part: &Part, change: Change, _begun: bool, out: &mut Vec<u8>) {
         let Some(event) = event_of(part, change) else { return };
-        begin(event, out);
+        begin_event(event, out);
         if part.raw != PLAN_MARK {
             out.extend_from_slice(format!(",\"index\":{}", part.out_index).as_bytes());
         }
@@ -77,7 +78,7 @@ impl Dialect for Cohere {
     fn write_stop(&mut self, _turn: &Turn, _choice: u32, _stop: Stop, _raw: &str, _out: &mut Vec<u8>) {}
 
     fn write_end(&mut self, turn: &Turn, _usage: bool, out: &mut Vec<u8>) {
-        begin("message-end", out);
+        begin_event("message-end", out);
         out.extend_from_slice(b",\"delta\":{\"finish_reason\":");
         string_into(finish_reason(turn), out);
         let total = turn.total_usage();
@@ -92,7 +93,7 @@ impl Dialect for Cohere {
     }
 
     fn write_error(&self, _kind: &str, message: &str, _status: Option<u16>, out: &mut Vec<u8>) {
-        begin("message-end", out);
+        begin_event("message-end", out);
         out.extend_from_slice(b",\"delta\":{\"finish_reason\":\"ERROR\",\"error\":");
         string_into(message, out);
         out.extend_from_slice(b"}}\n\n");
@@ -141,7 +142,7 @@ impl Cohere {
                 raw: PLAN_MARK,
             });
         }
-        let text = string_at(delta, &[b"message", b"tool_plan"]).unwrap_or_default();
+        let text = string_at(member(delta, b"message"), b"tool_plan").unwrap_or_default();
         deltas.push(Delta::Text { key: PLAN, kind: PartKind::Reasoning, text });
     }
 }
@@ -166,33 +167,9 @@ fn parse(data: &[u8]) -> Option<Event<'_>> {
     cursor.ok().then_some(event)
 }
 
-/// The raw value at the end of a path of members; empty where it does not exist.
-fn descend<'a>(raw: &'a [u8], path: &[&[u8]]) -> &'a [u8] {
-    let mut value = raw;
-    for name in path {
-        let mut cursor = Cursor::new(value);
-        let mut found: &[u8] = b"";
-        if value.first() == Some(&b'{') && cursor.enter_object() {
-            while let Some(key) = cursor.key() {
-                let member = cursor.skip();
-                if key == *name {
-                    found = member;
-                }
-            }
-        }
-        value = found;
-    }
-    value
-}
-
-fn string_at<'a>(raw: &'a [u8], path: &[&[u8]]) -> Option<Cow<'a, str>> {
-    let value = descend(raw, path);
-    if value.is_empty() { None } else { Cursor::new(value).string() }
-}
-
 fn read_content_start<'a>(key: Key, delta: &'a [u8], deltas: &mut Vec<Delta<'a>>) {
     let raw = descend(delta, &[b"message", b"content"]);
-    let kind = match string_at(raw, &[b"type"]).as_deref() {
+    let kind = match string_at(raw, b"type").as_deref() {
         Some("thinking") => PartKind::Reasoning,
         Some("text") | None => PartKind::Text,
         Some(_) => PartKind::Other,
@@ -212,7 +189,7 @@ fn read_content_delta<'a>(key: Key, delta: &'a [u8], deltas: &mut Vec<Delta<'a>>
 
 fn push_content<'a>(key: Key, raw: &'a [u8], deltas: &mut Vec<Delta<'a>>) {
     for (name, kind) in [(b"thinking".as_slice(), PartKind::Reasoning), (b"text", PartKind::Text)] {
-        if let Some(text) = string_at(raw, &[name]).filter(|text| !text.is_empty()) {
+        if let Some(text) = string_at(raw, name).filter(|text| !text.is_empty()) {
             deltas.push(Delta::Text { key, kind, text });
         }
     }
@@ -225,33 +202,30 @@ fn read_call_start<'a>(key: Key, index: u32, delta: &'a [u8], deltas: &mut Vec<D
         key,
         kind: PartKind::Tool,
         index,
-        id: string_at(raw, &[b"id"]).unwrap_or_default(),
-        name: string_at(function, &[b"name"]).unwrap_or_default(),
+        id: string_at(raw, b"id").unwrap_or_default(),
+        name: string_at(function, b"name").unwrap_or_default(),
         raw: b"",
     });
     push_arguments(key, function, deltas);
 }
 
 fn push_arguments<'a>(key: Key, function: &'a [u8], deltas: &mut Vec<Delta<'a>>) {
-    let text = string_at(function, &[b"arguments"]).unwrap_or_default();
+    let text = string_at(function, b"arguments").unwrap_or_default();
     deltas.push(Delta::Arguments { key, text });
 }
 
 fn read_end<'a>(delta: &'a [u8], deltas: &mut Vec<Delta<'a>>) {
     let tokens = descend(delta, &[b"usage", b"tokens"]);
-    let count = |name: &[u8]| {
-        let value = descend(tokens, &[name]);
-        if value.is_empty() { None } else { Cursor::new(value).unsigned() }
-    };
+    let count = |name: &[u8]| unsigned_at(tokens, name);
     let counters =
         Counters { input: count(b"input_tokens"), output: count(b"output_tokens"), ..Counters::default() };
     if !counters.is_empty() {
         deltas.push(Delta::Usage(counters));
     }
-    let raw = string_at(delta, &[b"finish_reason"]).unwrap_or_default();
+    let raw = string_at(delta, b"finish_reason").unwrap_or_default();
     match raw.as_ref() {
         "ERROR" | "TIMEOUT" => {
-            let message = string_at(delta, &[b"error"]).unwrap_or_default().into_owned();
+            let message = string_at(delta, b"error").unwrap_or_default().into_owned();
             let status = Some(if raw == "TIMEOUT" { 504 } else { 500 });
             let (kind, code) = (raw.to_ascii_lowercase(), raw.into_owned());
             deltas.push(Delta::Failure(Failure { kind, code, status, message, ..Failure::default() }));
@@ -299,10 +273,6 @@ fn event_of(part: &Part, change: Change) -> Option<&'static str> {
         (_, Change::Closed) => "content-end",
         _ => return None,
     })
-}
-
-fn begin(kind: &str, out: &mut Vec<u8>) {
-    out.extend_from_slice(format!("event: {kind}\ndata: {{\"type\":\"{kind}\"").as_bytes());
 }
 
 fn write_opening(part: &Part, out: &mut Vec<u8>) {

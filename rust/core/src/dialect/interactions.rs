@@ -5,6 +5,7 @@ use std::borrow::Cow;
 
 use super::Dialect;
 use super::gemini::status_of;
+use super::objects::members;
 use crate::cursor::{Cursor, string_into};
 use crate::delta::{Counters, Delta, Failure, Key, PartKind, Stop};
 use crate::frame::{Frame, FrameKind, Framing};
@@ -223,18 +224,6 @@ impl Interactions {
             _ => out.extend_from_slice(&part.raw),
         }
     }
-}
-
-/// Visits the members of an object; anything else is visited as empty. The visitor consumes each value.
-fn members<'a>(raw: &'a [u8], mut visit: impl FnMut(&'a [u8], &mut Cursor<'a>)) -> bool {
-    let mut cursor = Cursor::new(raw);
-    if raw.first() != Some(&b'{') || !cursor.enter_object() {
-        return false;
-    }
-    while let Some(key) = cursor.key() {
-        visit(key, &mut cursor);
-    }
-    cursor.ok()
 }
 
 fn parse(data: &[u8]) -> Option<Event<'_>> {

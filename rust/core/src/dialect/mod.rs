@@ -8,6 +8,7 @@ mod cohere;
 mod gemini;
 mod gemini_arguments;
 mod interactions;
+mod objects;
 mod ollama;
 mod responses;
 mod responses_book;

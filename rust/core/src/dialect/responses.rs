@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 
+use super::objects::members;
 use super::responses_errors::{read_error, read_terminal};
 use super::responses_items::{Carries, Item, kind_of};
 use super::responses_write::Writer;
@@ -386,15 +387,4 @@ fn item_key(event: &Event<'_>) -> Key {
 fn key(event: &Event<'_>) -> Key {
     let item = item_key(event);
     Key { slot: item.slot.saturating_add(event.content_index.min(SLOTS_PER_ITEM - 1)), ..item }
-}
-
-/// Visits the members of an object; anything else is visited as empty. The visitor consumes each value.
-pub(super) fn members<'a>(raw: &'a [u8], mut visit: impl FnMut(&'a [u8], &mut Cursor<'a>)) {
-    let mut cursor = Cursor::new(raw);
-    if raw.first() != Some(&b'{') || !cursor.enter_object() {
-        return;
-    }
-    while let Some(key) = cursor.key() {
-        visit(key, &mut cursor);
-    }
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::responses::members;
+use super::objects::{members, unsigned_at};
 use crate::cursor::Cursor;
 use crate::delta::{Counters, Delta, Failure, Stop};
 
@@ -63,12 +63,10 @@ fn push_usage(raw: &[u8], deltas: &mut Vec<Delta<'_>>) {
     members(raw, |name, cursor| match name {
         b"input_tokens" => counters.input = cursor.unsigned(),
         b"output_tokens" => counters.output = cursor.unsigned(),
-        b"input_tokens_details" => members(cursor.skip(), |detail, cursor| match detail {
-            b"cached_tokens" => counters.cache_read = cursor.unsigned(),
-            _ => {
-                cursor.skip();
-            }
-        }),
+        b"input_tokens_details" => {
+            let details = cursor.skip();
+            counters.cache_read = unsigned_at(details, b"cached_tokens").or(counters.cache_read);
+        }
         _ => {
             cursor.skip();
         }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::responses::members;
+use super::objects::members;
 use crate::cursor::Cursor;
 use crate::delta::PartKind;
 

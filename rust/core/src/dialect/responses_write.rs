@@ -1,6 +1,7 @@
 //! `OpenAI` Responses: writing. One response id, rising sequence numbers, `.done` and `output` built from what left.
 
-use super::responses::{SLOTS_PER_ITEM, members};
+use super::objects::members;
+use super::responses::SLOTS_PER_ITEM;
 use super::responses_book::{Book, Entry};
 use super::responses_items::{Carries, Item};
 use crate::cursor::string_into;
