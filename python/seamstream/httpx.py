@@ -71,7 +71,7 @@ class _Recognising:
         body = self._services.refusal(spec)
         if body is None:
             return None
-        return self._module.library.Response(400, headers={"content-type": "application/json"}, content=body)
+        return self._module.package.Response(400, headers={"content-type": "application/json"}, content=body)
 
     def _requests(self, spec: RunSpec, request: Any, *, longest_read_s: float | None = None) -> Requests:
         return Requests(self._module, request, spec, longest_read_s=longest_read_s)
@@ -102,7 +102,7 @@ class RecoveryTransport(_Recognising, _AsyncBase):
         clock: Clock | None = None,
         profiles: Profiles = None,
     ) -> None:
-        inner = inner if inner is not None else load("httpx2").library.AsyncHTTPTransport()
+        inner = inner if inner is not None else load("httpx2").package.AsyncHTTPTransport()
         surface = Surface(
             policy, stores=store is not None, sinks=sinks, clock=clock or SystemClock(), profiles=profiles
         )
@@ -190,7 +190,7 @@ class SyncRecoveryTransport(_Recognising, _SyncBase):
         clock: BlockingClock | None = None,
         profiles: Profiles = None,
     ) -> None:
-        inner = inner if inner is not None else load("httpx2").library.HTTPTransport()
+        inner = inner if inner is not None else load("httpx2").package.HTTPTransport()
         self._clock = clock or SystemClock()
         super().__init__(
             inner, Surface(policy, stores=False, sinks=sinks, clock=self._clock, profiles=profiles)

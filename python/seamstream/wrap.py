@@ -51,7 +51,7 @@ def wrap(
 
     def recovering(http_client: Any) -> Any:
         _check(transport_of(http_client))
-        if isinstance(http_client, module_of(http_client).library.AsyncClient):
+        if isinstance(http_client, module_of(http_client).package.AsyncClient):
             return with_transports(
                 http_client, lambda inner: RecoveryTransport(inner, policy, store=store, **shared)
             )
@@ -62,7 +62,7 @@ def wrap(
         return google
     same: Any = client
     http_client = http_client_of(client)
-    if store is not None and not isinstance(http_client, module_of(http_client).library.AsyncClient):
+    if store is not None and not isinstance(http_client, module_of(http_client).package.AsyncClient):
         raise ConfigurationError("a checkpoint store needs an async client")
     wrapped: C = same.with_options(http_client=recovering(http_client), max_retries=0)
     return wrapped

@@ -55,7 +55,7 @@ class Requests:
         if content is not None:
             headers.pop("Content-Length", None)
             body = {"content": content}
-        return self._module.library.Request(
+        return self._module.package.Request(
             route.method or first.method, url, headers=headers, extensions=self._extensions, **body
         )
 
@@ -144,6 +144,6 @@ def with_body(
     for name in without:
         changed.pop(name, None)
     changed.update(headers or {})
-    return module.library.Response(
+    return module.package.Response(
         response.status_code, headers=changed, stream=stream, extensions=response.extensions
     )

@@ -20,18 +20,18 @@ _EXTRAS: Final[dict[Name, str]] = {"httpx2": "httpx", "httpx": "httpx-legacy"}
 class HttpxModule:
     """One of the two, and the classes that are ours and its own at the same time."""
 
-    library: Any
+    package: Any
     cut_error: type[StreamCutError]
     frame_error: type[FrameTooLarge]
     timeout_error: type[TimeoutError]
 
     def async_stream(self, kind: type) -> Any:
         """`kind` as a class that this library takes for an asynchronous body."""
-        return _mixed(kind, self.library.AsyncByteStream)
+        return _mixed(kind, self.package.AsyncByteStream)
 
     def sync_stream(self, kind: type) -> Any:
         """`kind` as a class that this library takes for a synchronous body."""
-        return _mixed(kind, self.library.SyncByteStream)
+        return _mixed(kind, self.package.SyncByteStream)
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Final
 
@@ -18,7 +19,7 @@ _STREAM_KEY: Final = b'"stream"'
 _STREAM: Final = re.compile(rb'"stream"\s*:\s*(true|false)')
 
 
-class RequestForm:
+class RequestForm(ABC):
     """How requests of one dialect are recognised, read, and written anew to ask for the rest of an answer.
 
     This base is the most common form; a dialect overrides what it does differently. Lists and messages that
@@ -68,9 +69,9 @@ class RequestForm:
         """The model asked for, as the caller names it."""
         return text_of(document.get("model"))
 
+    @abstractmethod
     def read(self, document: Mapping[str, Any]) -> dict[str, Any]:
         """The fields of `RequestFacts` that only this dialect knows how to read."""
-        raise NotImplementedError
 
     def messages(self, document: Mapping[str, Any]) -> list[Message]:
         """The messages of the base request."""
