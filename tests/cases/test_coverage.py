@@ -17,8 +17,6 @@ REPORTS = 63
 ID = re.compile(r"b\d\d")
 OUTSIDE: dict[str, str] = {}
 """Reports that are about something else, with the reason."""
-AWAITING = {"B83": "ollama"}
-"""Reports about a protocol; their cases are played as soon as the core speaks it."""
 
 
 def _reports() -> dict[str, str]:
@@ -49,14 +47,9 @@ def _in_the_data() -> dict[str, set[str]]:
 def test_every_report_is_a_test() -> None:
     data, reports = _in_the_data(), _reports()
     played = {report for report, dialects in data.items() if all(map(is_spoken, dialects))}
-    waiting = {report for report, dialect in AWAITING.items() if not is_spoken(dialect)}
-    covered = played | _named_in_functions() | set(OUTSIDE) | waiting
+    covered = played | _named_in_functions() | set(OUTSIDE)
     assert len(reports) == REPORTS
     assert covered == set(reports)
-
-
-def test_what_awaits_its_protocol_stands_ready() -> None:
-    assert all(_in_the_data()[report] == {dialect} for report, dialect in AWAITING.items())
 
 
 def test_every_report_says_what_it_is_about() -> None:

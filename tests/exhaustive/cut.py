@@ -92,12 +92,12 @@ def play(stream: CorpusStream, cut: Cut) -> Played:
         replies[-1] = body[:place]
         return Opened(200, STREAM_HEADERS, True), _broken(stream, SECOND[cut.cause], body, place)
 
-    driver = Driver(_spec(stream, cut), _services(clock, cut))
+    driver = Driver(spec_of(stream, cut), services_of(clock, cut))
     run = run_sync(driver, transport, clock.tick)
     return Played(stream, cut, run, driver, tuple(replies))
 
 
-def _spec(stream: CorpusStream, cut: Cut) -> RunSpec:
+def spec_of(stream: CorpusStream, cut: Cut) -> RunSpec:
     return RunSpec(
         run_id="run",
         dialect=stream.dialect,
@@ -110,7 +110,7 @@ def _spec(stream: CorpusStream, cut: Cut) -> RunSpec:
     )
 
 
-def _services(clock: FakeClock, cut: Cut) -> Services:
+def services_of(clock: FakeClock, cut: Cut) -> Services:
     return Services(clock, profiles=ProfileBook([Profile(PROFILES[cut.strategy])]), budget=RetryBudget())
 
 

@@ -12,7 +12,7 @@ from seamstream.effects import Broke, Open, Opened, Result
 from seamstream.runner import SyncRun, run_sync
 from seamstream.testing.clock import FakeClock
 from tests.corpus import CorpusStream, by_name
-from tests.exhaustive.cut import Cut, _services, _spec
+from tests.exhaustive.cut import Cut, services_of, spec_of
 from tests.support.provider import Provider
 from tests.support.turns import turn_of
 
@@ -28,7 +28,7 @@ def _run(stream: CorpusStream, data: bytes) -> tuple[Driver, SyncRun]:
         body = data if effect.attempt == 1 else provider.reply(effect.body)[1]
         return Opened(200, HEAD, True), iter((body,))
 
-    driver = Driver(_spec(stream, cut), _services(clock, cut))
+    driver = Driver(spec_of(stream, cut), services_of(clock, cut))
     return driver, run_sync(driver, transport, clock.tick)
 
 

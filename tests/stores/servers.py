@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ def binary(name: str, *elsewhere: Path) -> str:
     return found
 
 
-class Server:
+class Server(ABC):
     """One server process. `kill` is SIGKILL, and `start` after it finds what was on disk."""
 
     def __init__(self) -> None:
@@ -41,12 +42,14 @@ class Server:
         self.folder = Path(tempfile.mkdtemp(prefix="seamstream-store-"))
         self.process: subprocess.Popen[bytes] | None = None
 
+    @abstractmethod
     def command(self) -> list[str]:
-        raise NotImplementedError
+        """The program and its arguments."""
 
     @property
+    @abstractmethod
     def url(self) -> str:
-        raise NotImplementedError
+        """What `open_store` takes."""
 
     def start(self) -> None:
         with (self.folder / "log").open("ab") as log:
