@@ -72,10 +72,19 @@ class Backend(Protocol):
     # ---------------------------------------------------------------- logs
 
     async def append(
-        self, tenant: str, log: Key, values: Sequence[bytes], *, after: int | None = None
+        self,
+        tenant: str,
+        log: Key,
+        values: Sequence[bytes],
+        *,
+        after: int | None = None,
+        ttl_s: float | None = None,
     ) -> int | None:
         """Append all values or none, and return the last one's `seq`. With `after`, only if the log's last
         `seq` still is that number; None if somebody else was first.
+
+        The whole log expires `ttl_s` after the latest append that gave one, and is then as if dropped;
+        without it that time stays as it was. An append of no values changes nothing.
         """
         ...
 
@@ -86,11 +95,16 @@ class Backend(Protocol):
         ...
 
     def follow(self, tenant: str, log: Key, *, after: int = 0) -> AsyncIterator[LogEntry]:
-        """The entries with a greater `seq`, and then each new one. It ends when the log is dropped."""
+        """The entries with a greater `seq`, and then each new one, all of one log.
+
+        It waits for a log that does not exist yet, and ends when the log is dropped or expires, also if a new
+        one has begun since. Who gives `after` knows a log of that length: if there is none, or a shorter one,
+        that log is gone, and it ends at once.
+        """
         ...
 
     async def drop(self, tenant: str, log: Key) -> None:
-        """Delete a log. What is appended after that begins a new one."""
+        """Delete a log. What is appended after that begins a new one, at 1."""
         ...
 
     # ---------------------------------------------------------------- work

@@ -6,11 +6,16 @@ Nothing here awaits between reading and writing, so each call is atomic in its e
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field
+from functools import partial
 
 from ..clock import Clock, SystemClock
+from ..errors import StoreError
 from .backend import Job, Key, LogEntry, Record
+from .following import Page, follow_pages
 from .keys import is_under, join, split
 
 _Place = tuple[str, str]
@@ -26,9 +31,9 @@ class _Stored:
 
 @dataclass(slots=True)
 class _Log:
+    incarnation: int
     entries: list[LogEntry] = field(default_factory=list)
-    grown: asyncio.Event = field(default_factory=asyncio.Event)
-    dropped: bool = False
+    expires_at: float | None = None
 
 
 @dataclass(slots=True)
@@ -47,9 +52,11 @@ class MemoryBackend:
         self._clock = clock or SystemClock()
         self._records: dict[_Place, _Stored] = {}
         self._logs: dict[_Place, _Log] = {}
+        self._followers: defaultdict[_Place, set[asyncio.Event]] = defaultdict(set)
         self._work: dict[_Place, list[_Work]] = {}
         self._added = asyncio.Event()
         self._revision = 0
+        self._closed = False
 
     async def open(self) -> MemoryBackend:
         """Nothing has to be done: the twin of what other backends need."""
@@ -87,43 +94,64 @@ class MemoryBackend:
                 yield split(name), Record(stored.value, stored.revision)
 
     async def append(
-        self, tenant: str, log: Key, values: Sequence[bytes], *, after: int | None = None
+        self,
+        tenant: str,
+        log: Key,
+        values: Sequence[bytes],
+        *,
+        after: int | None = None,
+        ttl_s: float | None = None,
     ) -> int | None:
         place = (tenant, join(log))
-        found = self._logs.get(place) or _Log()
-        last = len(found.entries)
+        found = self._log(place)
+        last = 0 if found is None else len(found.entries)
         if after not in (None, last):
             return None
         if not values:
             return last
-        self._logs[place] = found
+        if found is None:
+            self._revision += 1
+            found = self._logs[place] = _Log(self._revision)
+        if ttl_s is not None:
+            found.expires_at = self._clock.monotonic() + ttl_s
         found.entries += [LogEntry(last + number, value) for number, value in enumerate(values, 1)]
-        _wake(found)
+        self._wake(place)
         return last + len(values)
 
     async def read(
         self, tenant: str, log: Key, *, after: int = 0, limit: int | None = None
     ) -> list[LogEntry]:
-        found = self._logs.get((tenant, join(log)))
         end = None if limit is None else after + limit
+        found = self._log((tenant, join(log)))
         return found.entries[after:end] if found is not None else []
 
     async def follow(self, tenant: str, log: Key, *, after: int = 0) -> AsyncIterator[LogEntry]:
-        found = self._logs.setdefault((tenant, join(log)), _Log())
-        while True:
-            while after < len(found.entries):
-                entry = found.entries[after]
-                after = entry.seq
-                yield entry
-            if found.dropped:
-                return
-            await found.grown.wait()
+        place, grown = (tenant, join(log)), asyncio.Event()
+
+        async def look(seen: int) -> Page:
+            grown.clear()
+            if self._closed:
+                raise StoreError("the store is closed")
+            found = self._log(place)
+            if found is None:
+                return Page()
+            return Page(found.incarnation, len(found.entries), found.entries[seen:])
+
+        self._followers[place].add(grown)
+        try:
+            async with aclosing(
+                follow_pages(look, partial(self._until_grown, place, grown), after)
+            ) as entries:
+                async for entry in entries:
+                    yield entry
+        finally:
+            self._followers[place].discard(grown)
+            if not self._followers[place]:
+                del self._followers[place]
 
     async def drop(self, tenant: str, log: Key) -> None:
-        found = self._logs.pop((tenant, join(log)), None)
-        if found is not None:
-            found.dropped = True
-            _wake(found)
+        self._logs.pop((tenant, join(log)), None)
+        self._wake((tenant, join(log)))
 
     async def enqueue(self, tenant: str, queue: str, body: bytes, *, delay_s: float = 0.0) -> str:
         work = _Work(self._clock.uuid(), body, self._clock.monotonic() + delay_s)
@@ -156,9 +184,9 @@ class MemoryBackend:
         return True
 
     async def aclose(self) -> None:
-        for log in self._logs.values():
-            log.dropped = True
-            _wake(log)
+        self._closed = True
+        for place in self._followers:
+            self._wake(place)
 
     def _live(self, place: _Place) -> _Stored | None:
         stored = self._records.get(place)
@@ -166,6 +194,29 @@ class MemoryBackend:
             return stored
         del self._records[place]
         return None
+
+    def _log(self, place: _Place) -> _Log | None:
+        found = self._logs.get(place)
+        if found is None or found.expires_at is None or found.expires_at > self._clock.monotonic():
+            return found
+        del self._logs[place]
+        return None
+
+    async def _until_grown(self, place: _Place, grown: asyncio.Event) -> None:
+        """Wait until the log has changed or is over."""
+        found = self._log(place)
+        if found is None or found.expires_at is None:
+            await grown.wait()
+            return
+        timer = self._clock.call_later(found.expires_at - self._clock.monotonic(), grown.set)
+        try:
+            await grown.wait()
+        finally:
+            timer.cancel()
+
+    def _wake(self, place: _Place) -> None:
+        for grown in self._followers.get(place, ()):
+            grown.set()
 
     def _set(self, place: _Place, value: bytes, ttl_s: float | None) -> int:
         self._revision += 1
@@ -207,9 +258,3 @@ class MemoryBackend:
         work.due_at = self._clock.monotonic() + seconds
         work.token = work.token if keep else ""
         return True
-
-
-def _wake(log: _Log) -> None:
-    """Wake all who follow it; they look at the log anew."""
-    log.grown.set()
-    log.grown = asyncio.Event()

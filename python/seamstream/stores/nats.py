@@ -13,24 +13,16 @@ from __future__ import annotations
 
 import asyncio
 import json
-import struct
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
-from typing import Any, Final
+from collections.abc import AsyncIterator
 
 from ..clock import Clock, SystemClock
-from ..errors import StoreError
-from .backend import Job, Key, LogEntry, Record
+from .backend import Job, Key, Record
 from .keys import escape, join, split
-from .nats_streams import LEASES, LOGS, RECORDS, TOMBSTONE_S, WORK, Found, Streams
-
-POLL_S: Final = 0.5
-"""How often those who wait look by themselves: nobody tells that a lease has expired."""
-_HEAD: Final = struct.Struct(">16sQ")
-"""Of a log's message: the log's incarnation, and the number of its first entry."""
+from .nats_logs import NatsLogs
+from .nats_streams import LEASES, POLL_S, RECORDS, TOMBSTONE_S, WORK, Found, Streams
 
 
-class NatsBackend:
+class NatsBackend(NatsLogs):
     """A `Backend` in NATS (`pip install seamstream[nats]`)."""
 
     def __init__(
@@ -94,63 +86,6 @@ class NatsBackend:
             if record is not None:
                 yield key, record
 
-    # ---------------------------------------------------------------- logs
-
-    async def append(
-        self, tenant: str, log: Key, values: Sequence[bytes], *, after: int | None = None
-    ) -> int | None:
-        subject = self._log(tenant, log)
-        while True:
-            newest = await self._streams.last(LOGS, subject)
-            incarnation, entries = _unpack(newest)
-            last = entries[-1].seq if entries else 0
-            if after not in (None, last):
-                return None
-            if not values:
-                return last
-            payload = _pack(incarnation or bytes.fromhex(self._clock.uuid()), last + 1, values)
-            expected = newest.seq if newest is not None else 0
-            if await self._streams.publish(subject, payload, expected=expected) is not None:
-                return last + len(values)
-
-    async def read(
-        self, tenant: str, log: Key, *, after: int = 0, limit: int | None = None
-    ) -> list[LogEntry]:
-        subject, seq, entries = self._log(tenant, log), 1, list[LogEntry]()
-        while limit is None or len(entries) < limit:
-            found = await self._streams.next(LOGS, subject, seq)
-            if found is None:
-                break
-            entries += [entry for entry in _unpack(found)[1] if entry.seq > after]
-            seq = found.seq + 1
-        return entries[:limit]
-
-    async def follow(self, tenant: str, log: Key, *, after: int = 0) -> AsyncIterator[LogEntry]:
-        subject, seq, known = self._log(tenant, log), 1, None
-        async with self._told(subject, self._streams.subject("dropped", subject)) as told:
-            while True:
-                told.clear()
-                found = await self._streams.next(LOGS, subject, seq)
-                if found is None:
-                    if known is not None and await self._streams.last(LOGS, subject) is None:
-                        return
-                    await _wait(told, POLL_S)
-                    continue
-                incarnation, entries = _unpack(found)
-                if known not in (None, incarnation):
-                    return
-                known, seq = incarnation, found.seq + 1
-                for entry in entries:
-                    if entry.seq > after:
-                        yield entry
-
-    async def drop(self, tenant: str, log: Key) -> None:
-        subject = self._log(tenant, log)
-        for found in await self._chunked(subject):
-            await self._streams.drop_chunks(found)
-        await self._streams.purge(LOGS, subject)
-        await self._client().publish(self._streams.subject("dropped", subject))
-
     # ---------------------------------------------------------------- work
 
     async def enqueue(self, tenant: str, queue: str, body: bytes, *, delay_s: float = 0.0) -> str:
@@ -165,14 +100,14 @@ class NatsBackend:
         loop = asyncio.get_running_loop()
         until = loop.time() + wait_s
         freed = self._streams.subject("freed", escape(tenant))
-        async with self._told(self._job(tenant, queue, "*"), freed, wanted=wait_s > 0) as told:
+        async with self._streams.told(self._job(tenant, queue, "*"), freed, wanted=wait_s > 0) as told:
             while True:
                 told.clear()
                 job = await self._claim_now(tenant, queue, lease_s)
                 left = until - loop.time()
                 if job is not None or left <= 0:
                     return job
-                await _wait(told, min(left, POLL_S))
+                await self._streams.wait(told, min(left, POLL_S))
 
     async def extend(self, tenant: str, queue: str, job: Job, *, lease_s: float) -> bool:
         return await self._lease_again(tenant, queue, job, job.token, lease_s)
@@ -183,7 +118,7 @@ class NatsBackend:
         released = await self._lease_again(tenant, queue, job, "", 1.0)
         if released:
             await self._streams.purge(LEASES, self._lease(tenant, queue, job.id))
-            await self._client().publish(self._streams.subject("freed", escape(tenant)))
+            await self._streams.tell(self._streams.subject("freed", escape(tenant)))
         return released
 
     async def ack(self, tenant: str, queue: str, job: Job) -> bool:
@@ -200,9 +135,6 @@ class NatsBackend:
 
     def _record(self, tenant: str, key: Key) -> str:
         return self._streams.subject(RECORDS, escape(tenant), join(key))
-
-    def _log(self, tenant: str, log: Key) -> str:
-        return self._streams.subject(LOGS, escape(tenant), join(log))
 
     def _job(self, tenant: str, queue: str, job_id: str) -> str:
         return self._streams.subject(WORK, escape(tenant), escape(queue), job_id)
@@ -225,15 +157,6 @@ class NatsBackend:
         if revision is not None and before is not None and before.chunks is not None:
             await self._streams.drop_chunks(before.chunks)
         return revision
-
-    async def _chunked(self, subject: str) -> list[str]:
-        """The chunks of a log's large messages."""
-        names, seq = [], 1
-        while (found := await self._streams.next(LOGS, subject, seq)) is not None:
-            seq = found.seq + 1
-            if found.chunks is not None:
-                names.append(found.chunks)
-        return names
 
     async def _claim_now(self, tenant: str, queue: str, lease_s: float) -> Job | None:
         """Take the first job that nobody has: claimed ones are published anew and so go to the end."""
@@ -262,55 +185,6 @@ class NatsBackend:
             return False
         renewed = await self._streams.publish(subject, token.encode(), expected=found.seq, ttl_s=seconds)
         return renewed is not None
-
-    @asynccontextmanager
-    async def _told(self, *subjects: str, wanted: bool = True) -> AsyncIterator[asyncio.Event]:
-        """An event that is set by every message that is published there."""
-        told = asyncio.Event()
-
-        async def tell(_message: Any) -> None:
-            told.set()
-
-        client = self._client()
-        names = subjects if wanted else ()
-        subscriptions = [await client.subscribe(name, cb=tell) for name in names]
-        try:
-            yield told
-        finally:
-            for subscription in subscriptions:
-                with suppress(Exception):  # the connection may be gone, and the subscription with it
-                    await subscription.unsubscribe()
-
-    def _client(self) -> Any:
-        if self._streams.client is None:
-            raise StoreError("the store is not open")
-        return self._streams.client
-
-
-async def _wait(told: asyncio.Event, at_most_s: float) -> None:
-    with suppress(TimeoutError):
-        async with asyncio.timeout(at_most_s):
-            await told.wait()
-
-
-def _pack(incarnation: bytes, first: int, values: Sequence[bytes]) -> bytes:
-    """Several entries as one message, so that all are there or none."""
-    return _HEAD.pack(incarnation, first) + b"".join(
-        len(value).to_bytes(4, "big") + value for value in values
-    )
-
-
-def _unpack(found: Found | None) -> tuple[bytes | None, list[LogEntry]]:
-    if found is None or found.value is None:
-        return None, []
-    data = found.value
-    incarnation, number = _HEAD.unpack_from(data)
-    entries, at = list[LogEntry](), _HEAD.size
-    while at < len(data):
-        end = at + 4 + int.from_bytes(data[at : at + 4], "big")
-        entries.append(LogEntry(number + len(entries), data[at + 4 : end]))
-        at = end
-    return incarnation, entries
 
 
 def _pack_job(deliveries: int, body: bytes) -> bytes:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,16 +25,19 @@ if TYPE_CHECKING:
 
 CHUNK_BYTES: Final = 524_288
 """Larger values are cut: a server takes messages up to 1 MB unless it is told otherwise."""
+POLL_S: Final = 0.5
+"""How often those who wait look by themselves: nobody tells that a lease or a mark has expired."""
 TOMBSTONE_S: Final = 60.0
 CONNECT_S: Final = 5.0
 ANSWER_S: Final = 3.0
 """How long a call may wait for the server; while it is away, each fails after that."""
 RECORDS: Final = "records"
 LOGS: Final = "logs"
+LIVES: Final = "lives"
 CHUNKS: Final = "chunks"
 WORK: Final = "work"
 LEASES: Final = "leases"
-_ONE_EACH: Final = frozenset({RECORDS, CHUNKS, WORK, LEASES})
+_ONE_EACH: Final = frozenset({RECORDS, LIVES, CHUNKS, WORK, LEASES})
 _FIRST_WITH_TTL: Final = (2, 11)
 _WRONG_LAST_SEQUENCE: Final = frozenset({10071, 10164})
 _VALUE, _CHUNKED, _DELETED = b"v", b"c", b"d"
@@ -50,7 +55,7 @@ class Found:
 
 
 class Streams:
-    """One connection and the five streams of a backend."""
+    """One connection and the six streams of a backend."""
 
     def __init__(self, url: str, *, prefix: str, replicas: int, clock: Clock) -> None:
         self._nats = load_driver("nats", "nats")
@@ -80,7 +85,7 @@ class Streams:
                     " expire need one that knows a time to live of each message: 2.11 or newer"
                 )
             self._js = self.client.jetstream(timeout=ANSWER_S)
-            for name in (RECORDS, LOGS, CHUNKS, WORK, LEASES):
+            for name in (RECORDS, LOGS, LIVES, CHUNKS, WORK, LEASES):
                 await self._js.add_stream(self._config(name))
         except self._errors as error:
             raise StoreError(f"NATS cannot be reached: {error}") from error
@@ -116,14 +121,15 @@ class Streams:
         *,
         expected: int,
         ttl_s: float | None = None,
+        chunks_under: str = "",
     ) -> int | None:
         """Publish a value (None: the mark of a deletion) and return its sequence; None if `expected` is not
-        the sequence of the subject's last message.
+        the sequence of the subject's last message. Chunks get a name that begins with `chunks_under`.
         """
         payload = _DELETED if value is None else _VALUE + value
         chunks = None
         if value is not None and len(value) > CHUNK_BYTES:
-            chunks, payload = await self._put_chunks(value, ttl_s)
+            chunks, payload = await self._put_chunks(value, ttl_s, chunks_under)
         headers = {"Nats-Expected-Last-Subject-Sequence": str(expected)}
         ttl = None if ttl_s is None else max(1, math.ceil(ttl_s))
         try:
@@ -138,16 +144,45 @@ class Streams:
             raise StoreError(f"NATS failed: {error}") from error
         return ack.seq
 
-    async def purge(self, kind: str, subject: str) -> None:
-        """Delete all messages of a subject."""
-        await self._ask(self._context().purge_stream(self.stream(kind), subject=subject))
+    async def purge(self, kind: str, subject: str, *, upto: int | None = None) -> None:
+        """Delete the messages of a subject, with `upto` those that have no greater sequence."""
+        seq = None if upto is None else upto + 1
+        await self._ask(self._context().purge_stream(self.stream(kind), subject=subject, seq=seq))
 
     async def drop_chunks(self, chunks: str) -> None:
+        """Delete a value's chunks, or those of several if the name is a pattern."""
         await self.purge(CHUNKS, self.subject(CHUNKS, chunks, "*"))
 
-    async def _put_chunks(self, value: bytes, ttl_s: float | None) -> tuple[str, bytes]:
+    @asynccontextmanager
+    async def told(self, *subjects: str, wanted: bool = True) -> AsyncIterator[asyncio.Event]:
+        """An event that is set by every message that is published there."""
+        told = asyncio.Event()
+
+        async def tell(_message: Any) -> None:
+            told.set()
+
+        names = subjects if wanted else ()
+        subscriptions = [await self._ask(self._connected().subscribe(name, cb=tell)) for name in names]
+        try:
+            yield told
+        finally:
+            for subscription in subscriptions:
+                with suppress(Exception):  # the connection may be gone, and the subscription with it
+                    await subscription.unsubscribe()
+
+    async def tell(self, subject: str) -> None:
+        """Wake those who are told of that subject."""
+        await self._ask(self._connected().publish(subject))
+
+    async def wait(self, told: asyncio.Event, at_most_s: float) -> None:
+        """Wait to be told, but not for ever."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(at_most_s):
+                await told.wait()
+
+    async def _put_chunks(self, value: bytes, ttl_s: float | None, under: str) -> tuple[str, bytes]:
         """Chunks go first, under a name of their own: a reader of the list finds them all."""
-        name, count = self._clock.uuid(), 0
+        name, count = ".".join(filter(None, (under, self._clock.uuid()))), 0
         ttl = None if ttl_s is None else max(1, math.ceil(ttl_s)) + int(TOMBSTONE_S)
         for start in range(0, len(value), CHUNK_BYTES):
             subject = self.subject(CHUNKS, name, str(count))
@@ -199,6 +234,11 @@ class Streams:
             num_replicas=self._replicas,
             allow_msg_ttl=True,
         )
+
+    def _connected(self) -> Client:
+        if self.client is None:
+            raise StoreError("the store is not open")
+        return self.client
 
     def _context(self) -> JetStreamContext:
         if self._js is None:

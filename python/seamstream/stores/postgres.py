@@ -11,12 +11,15 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import aclosing
+from functools import partial
 from typing import Any, Final, TypeVar
 
 from ..clock import Clock, SystemClock
 from ..errors import ConfigurationError, StoreError
 from .backend import Job, Key, LogEntry, Record
 from .extras import load_driver
+from .following import Page, follow_pages
 from .keys import escape, join, split
 from .postgres_bell import Bell
 from .postgres_migrations import SCHEMA
@@ -25,6 +28,7 @@ T = TypeVar("T")
 
 PAGE: Final = 256
 _LIVE: Final = "(record.expires_at IS NULL OR record.expires_at > clock_timestamp())"
+_LOG_LIVES: Final = "(log.expires_at IS NULL OR log.expires_at > clock_timestamp())"
 _UNTIL: Final = "clock_timestamp() + make_interval(secs => {})"
 
 
@@ -115,65 +119,45 @@ class PostgresBackend:
     # ---------------------------------------------------------------- logs
 
     async def append(
-        self, tenant: str, log: Key, values: Sequence[bytes], *, after: int | None = None
+        self,
+        tenant: str,
+        log: Key,
+        values: Sequence[bytes],
+        *,
+        after: int | None = None,
+        ttl_s: float | None = None,
     ) -> int | None:
         name, owner = join(log), escape(tenant)
 
         async def write(connection: Any) -> int | None:
-            last = await connection.fetchval(
-                "SELECT last FROM log WHERE tenant = $1 AND log = $2 FOR UPDATE", owner, name
-            )
-            if last is None and values and after in (None, 0):
-                await connection.execute(
-                    "INSERT INTO log (tenant, log) VALUES ($1, $2) ON CONFLICT DO NOTHING", owner, name
-                )
-                last = await connection.fetchval(
-                    "SELECT last FROM log WHERE tenant = $1 AND log = $2 FOR UPDATE", owner, name
-                )
-            last = last or 0
+            last = await _locked_last(connection, owner, name, begin=bool(values) and not after)
             if after not in (None, last):
                 return None
             if values:
-                await _add_entries(connection, owner, name, last, values)
-            return int(last) + len(values)
+                await _add_entries(connection, owner, name, last, values, ttl_s)
+            return last + len(values)
 
         return await self._in_transaction(tenant, write)
 
     async def read(
         self, tenant: str, log: Key, *, after: int = 0, limit: int | None = None
     ) -> list[LogEntry]:
-        rows = await self._rows(
-            tenant,
-            "SELECT seq, value FROM entry WHERE tenant = $1 AND log = $2 AND seq > $3 ORDER BY seq LIMIT $4",
-            *(join(log), after, limit),
-        )
-        return [LogEntry(row["seq"], row["value"]) for row in rows]
+        return (await self._page(tenant, join(log), after, limit)).entries
 
     async def follow(self, tenant: str, log: Key, *, after: int = 0) -> AsyncIterator[LogEntry]:
-        known: int | None = None
         async with self._bell.listening(digest(tenant, "log", join(log))) as rung:
-            while True:
+
+            def look(seen: int) -> Awaitable[Page]:
                 rung.clear()
-                row = await self._row(
-                    tenant, "SELECT incarnation FROM log WHERE tenant = $1 AND log = $2", join(log)
-                )
-                incarnation = row["incarnation"] if row is not None else None
-                if known is not None and incarnation != known:
-                    return
-                known = incarnation
-                entries = await self.read(tenant, log, after=after, limit=PAGE)
-                for entry in entries:
-                    after = entry.seq
+                return self._page(tenant, join(log), seen, PAGE)
+
+            async with aclosing(follow_pages(look, partial(self._bell.wait, rung), after)) as entries:
+                async for entry in entries:
                     yield entry
-                if not entries:
-                    await self._bell.wait(rung)
 
     async def drop(self, tenant: str, log: Key) -> None:
         async def write(connection: Any) -> None:
-            for table in ("log", "entry"):
-                await connection.execute(
-                    f"DELETE FROM {table} WHERE tenant = $1 AND log = $2", escape(tenant), join(log)
-                )
+            await _drop(connection, escape(tenant), join(log))
             await _ring(connection, digest(tenant, "log", join(log)))
 
         await self._in_transaction(tenant, write)
@@ -278,6 +262,20 @@ class PostgresBackend:
             tenant, lambda connection: connection.fetch(sql, escape(tenant), *values)
         )
 
+    async def _page(self, tenant: str, log: str, after: int, limit: int | None) -> Page:
+        """In one statement, which sees one moment."""
+        rows = await self._rows(
+            tenant,
+            "SELECT incarnation, last, seq, value FROM log LEFT JOIN entry"
+            " ON entry.tenant = log.tenant AND entry.log = log.log AND entry.seq > $3"
+            f" WHERE log.tenant = $1 AND log.log = $2 AND {_LOG_LIVES} ORDER BY seq LIMIT $4",
+            *(log, after, limit),
+        )
+        if not rows:
+            return Page()
+        entries = [LogEntry(row["seq"], row["value"]) for row in rows if row["seq"] is not None]
+        return Page(rows[0]["incarnation"], rows[0]["last"], entries)
+
     async def _due_again(self, tenant: str, queue: str, job: Job, seconds: float, *, keep: bool) -> bool:
         async def write(connection: Any) -> bool:
             changed = await connection.fetchval(
@@ -308,13 +306,49 @@ def _upsert(condition: str) -> str:
     )
 
 
-async def _add_entries(connection: Any, tenant: str, log: str, last: int, values: Sequence[bytes]) -> None:
+async def _locked_last(connection: Any, tenant: str, log: str, *, begin: bool) -> int:
+    """How long a log is, which nobody else changes in this transaction. `begin`: make it if there is none."""
+    if begin:
+        await connection.execute(
+            "INSERT INTO log (tenant, log) VALUES ($1, $2)"
+            " ON CONFLICT (tenant, log) DO UPDATE SET tenant = excluded.tenant",
+            *(tenant, log),
+        )
+    row = await connection.fetchrow(
+        f"SELECT last, {_LOG_LIVES} AS lives FROM log WHERE tenant = $1 AND log = $2 FOR UPDATE", tenant, log
+    )
+    if row is not None and row["lives"]:
+        return int(row["last"])
+    if begin:
+        await _begin_again(connection, tenant, log)
+    return 0
+
+
+async def _begin_again(connection: Any, tenant: str, log: str) -> None:
+    await connection.execute("DELETE FROM entry WHERE tenant = $1 AND log = $2", tenant, log)
+    await connection.execute(
+        "UPDATE log SET last = 0, incarnation = nextval('revision'), expires_at = NULL"
+        " WHERE tenant = $1 AND log = $2",
+        *(tenant, log),
+    )
+
+
+async def _drop(connection: Any, tenant: str, log: str) -> None:
+    for table in ("log", "entry"):
+        await connection.execute(f"DELETE FROM {table} WHERE tenant = $1 AND log = $2", tenant, log)
+
+
+async def _add_entries(
+    connection: Any, tenant: str, log: str, last: int, values: Sequence[bytes], ttl_s: float | None
+) -> None:
     await connection.executemany(
         "INSERT INTO entry VALUES ($1, $2, $3, $4)",
         [(tenant, log, last + number, value) for number, value in enumerate(values, 1)],
     )
     await connection.execute(
-        "UPDATE log SET last = $3 WHERE tenant = $1 AND log = $2", tenant, log, last + len(values)
+        f"UPDATE log SET last = $3, expires_at = coalesce({_UNTIL.format('$4::float8')}, expires_at)"
+        " WHERE tenant = $1 AND log = $2",
+        *(tenant, log, last + len(values), ttl_s),
     )
     await _ring(connection, hashlib.sha256("\0".join((tenant, "log", log)).encode()).hexdigest())
 

@@ -13,20 +13,22 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Sequence
+from contextlib import aclosing
 from typing import Any, Final, TypeVar
 
 from ..clock import Clock, SystemClock
 from ..errors import StoreError
 from .backend import Job, Key, LogEntry, Record
 from .extras import load_driver
+from .following import Page, follow_pages
 from .keys import escape, is_under, join, split
-from .redis_scripts import ACK, APPEND, CLAIM, DELETE, DROP, DUE_AGAIN, ENQUEUE, SET
+from .redis_scripts import ACK, APPEND, CLAIM, DELETE, DROP, DUE_AGAIN, ENQUEUE, PAGE_OF, SET
 
 T = TypeVar("T")
 
 PAGE: Final = 256
 BLOCK_MS: Final = 500
-"""How long a follower sleeps in the server before it looks whether its log was dropped."""
+"""How long a follower sleeps in the server before it looks whether its log is gone."""
 
 
 class RedisBackend:
@@ -87,14 +89,17 @@ class RedisBackend:
     # ---------------------------------------------------------------- logs
 
     async def append(
-        self, tenant: str, log: Key, values: Sequence[bytes], *, after: int | None = None
+        self,
+        tenant: str,
+        log: Key,
+        values: Sequence[bytes],
+        *,
+        after: int | None = None,
+        ttl_s: float | None = None,
     ) -> int | None:
-        keys = [
-            self._name(tenant, "l", join(log)),
-            self._name(tenant, "i", join(log)),
-            self._name(tenant, "rev"),
-        ]
-        result = await self._call(APPEND, keys, [-1 if after is None else after, *values])
+        keys = [*self._names_of(tenant, log), self._name(tenant, "rev")]
+        arguments = [-1 if after is None else after, _ttl_ms(ttl_s), *values]
+        result = await self._call(APPEND, keys, arguments)
         return None if result is None else int(result)
 
     async def read(
@@ -102,20 +107,21 @@ class RedisBackend:
     ) -> list[LogEntry]:
         name = self._name(tenant, "l", join(log))
         found = await self._ask(self._redis.xrange(name, min=f"{after + 1}-0", count=limit))
-        return [_entry(row) for row in found]
+        return [LogEntry(_number(row[0]), row[1][b"v"]) for row in found]
 
     async def follow(self, tenant: str, log: Key, *, after: int = 0) -> AsyncIterator[LogEntry]:
-        name, mark = self._names_of(tenant, log)
-        known = None
-        while True:
-            incarnation = await self._ask(self._redis.get(mark))
-            if known is not None and incarnation != known:
-                return
-            known = incarnation
-            streams = await self._ask(self._redis.xread({name: f"{after}-0"}, count=PAGE, block=BLOCK_MS))
-            for row in streams[0][1] if streams else ():
-                entry = _entry(row)
-                after = entry.seq
+        names, last = self._names_of(tenant, log), after
+
+        async def look(seen: int) -> Page:
+            nonlocal last
+            incarnation, last, rows = await self._call(PAGE_OF, names, [seen, PAGE])
+            return Page(incarnation, int(last), [_entry(row) for row in rows])
+
+        async def wait() -> None:
+            await self._ask(self._redis.xread({names[0]: f"{last}-0"}, count=1, block=BLOCK_MS))
+
+        async with aclosing(follow_pages(look, wait, after)) as entries:
+            async for entry in entries:
                 yield entry
 
     async def drop(self, tenant: str, log: Key) -> None:
@@ -169,8 +175,7 @@ class RedisBackend:
 
     async def _set(self, tenant: str, key: Key, value: bytes, revision: int, ttl_s: float | None) -> Any:
         keys = [self._name(tenant, "r", join(key)), self._name(tenant, "keys"), self._name(tenant, "rev")]
-        ttl_ms = -1 if ttl_s is None else max(1, _ms(ttl_s))
-        return await self._call(SET, keys, [revision, ttl_ms, join(key), value])
+        return await self._call(SET, keys, [revision, _ttl_ms(ttl_s), join(key), value])
 
     async def _due_again(self, tenant: str, queue: str, job: Job, seconds: float, *, keep: bool) -> bool:
         arguments = [job.id, job.token, _ms(seconds), int(keep)]
@@ -188,8 +193,17 @@ class RedisBackend:
             raise StoreError(f"Redis failed: {error}") from error
 
 
-def _entry(row: tuple[bytes, dict[bytes, bytes]]) -> LogEntry:
-    return LogEntry(int(row[0].partition(b"-")[0]), row[1][b"v"])
+def _entry(row: tuple[bytes, list[bytes]]) -> LogEntry:
+    """As a script answers it: the id, and the fields in a row."""
+    return LogEntry(_number(row[0]), row[1][1])
+
+
+def _number(stream_id: bytes) -> int:
+    return int(stream_id.partition(b"-")[0])
+
+
+def _ttl_ms(ttl_s: float | None) -> int:
+    return -1 if ttl_s is None else max(1, _ms(ttl_s))
 
 
 def _ms(seconds: float) -> int:

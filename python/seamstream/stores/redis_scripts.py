@@ -26,18 +26,33 @@ redis.call('ZREM', KEYS[2], ARGV[2])
 return redis.call('DEL', KEYS[1])
 """
 
-# KEYS: stream, incarnation, revision counter. ARGV: last number (-1: any), values.
+# KEYS: stream, incarnation, revision counter.
+# ARGV: last number (-1: any), time to live in ms (-1: as it was), values.
 APPEND: Final = """
 local newest = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)
 local last = 0
 if newest[1] then last = tonumber(string.match(newest[1][1], '^%d+')) end
 if ARGV[1] ~= '-1' and tonumber(ARGV[1]) ~= last then return false end
-if last == 0 and ARGV[2] then redis.call('SET', KEYS[2], redis.call('INCR', KEYS[3])) end
-for i = 2, #ARGV do
+if not ARGV[3] then return last end
+if last == 0 then redis.call('SET', KEYS[2], redis.call('INCR', KEYS[3])) end
+for i = 3, #ARGV do
     last = last + 1
     redis.call('XADD', KEYS[1], last .. '-0', 'v', ARGV[i])
 end
+if ARGV[2] ~= '-1' then
+    redis.call('PEXPIRE', KEYS[1], ARGV[2])
+    redis.call('PEXPIRE', KEYS[2], ARGV[2])
+end
 return last
+"""
+
+# KEYS: stream, incarnation. ARGV: the number after which to read, how many entries at most.
+# Answers the incarnation, the last number and the entries, all of one moment.
+PAGE_OF: Final = """
+local newest = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)
+if not newest[1] then return {false, 0, {}} end
+local rows = redis.call('XRANGE', KEYS[1], '(' .. ARGV[1] .. '-0', '+', 'COUNT', ARGV[2])
+return {redis.call('GET', KEYS[2]), tonumber(string.match(newest[1][1], '^%d+')), rows}
 """
 
 # KEYS: stream, incarnation.

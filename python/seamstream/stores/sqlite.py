@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import aclosing
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
@@ -18,6 +19,7 @@ from typing import Any, Final, Literal, TypeVar
 from ..clock import Clock, SystemClock
 from ..errors import StoreError
 from .backend import Job, Key, LogEntry, Record
+from .following import Page, follow_pages
 from .keys import join, split
 
 T = TypeVar("T")
@@ -29,7 +31,8 @@ POLL_S: Final = 0.05
 PAGE: Final = 256
 """Records and entries are read in pages, so that a long log never stands in memory whole."""
 
-_SCHEMA: Final = """
+_MIGRATIONS: Final = (
+    """
 CREATE TABLE IF NOT EXISTS record (
     tenant TEXT NOT NULL, key TEXT NOT NULL, value BLOB NOT NULL, revision INTEGER NOT NULL, expires_at REAL,
     PRIMARY KEY (tenant, key)) WITHOUT ROWID;
@@ -47,7 +50,13 @@ CREATE TABLE IF NOT EXISTS job (
 CREATE INDEX IF NOT EXISTS job_due ON job (tenant, queue, due_at, number);
 CREATE TABLE IF NOT EXISTS counter (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 INSERT OR IGNORE INTO counter VALUES ('revision', 0);
-"""
+""",
+    """
+ALTER TABLE log ADD COLUMN expires_at REAL;
+CREATE INDEX log_expiry ON log (expires_at) WHERE expires_at IS NOT NULL;
+""",
+)
+"""A file's `user_version` says how many of them it has seen."""
 _NEXT_REVISION: Final = "UPDATE counter SET value = value + 1 WHERE name = 'revision' RETURNING value"
 _CLAIM: Final = """
 UPDATE job SET due_at = ?, token = ?, deliveries = deliveries + 1
@@ -138,17 +147,20 @@ class SqliteBackend:
     # ---------------------------------------------------------------- logs
 
     async def append(
-        self, tenant: str, log: Key, values: Sequence[bytes], *, after: int | None = None
+        self,
+        tenant: str,
+        log: Key,
+        values: Sequence[bytes],
+        *,
+        after: int | None = None,
+        ttl_s: float | None = None,
     ) -> int | None:
         def write(connection: sqlite3.Connection) -> int | None:
-            row = connection.execute(
-                "SELECT last FROM log WHERE tenant = ? AND log = ?", (tenant, join(log))
-            ).fetchone()
-            last: int = row[0] if row else 0
+            last = self._last(connection, tenant, join(log))
             if after not in (None, last):
                 return None
             if values:
-                self._append(connection, tenant, join(log), last, values)
+                self._append(connection, tenant, join(log), last, values, ttl_s)
             return last + len(values)
 
         return await self._write(write)
@@ -156,28 +168,19 @@ class SqliteBackend:
     async def read(
         self, tenant: str, log: Key, *, after: int = 0, limit: int | None = None
     ) -> list[LogEntry]:
-        return (await self._run(partial(_entries, tenant, join(log), after, limit)))[1]
+        return (await self._run(partial(self._page, tenant, join(log), after, limit))).entries
 
     async def follow(self, tenant: str, log: Key, *, after: int = 0) -> AsyncIterator[LogEntry]:
-        known: int | None = None
-        while True:
+        def look(seen: int) -> Awaitable[Page]:
             self._written.clear()
-            incarnation, entries = await self._run(partial(_entries, tenant, join(log), after, PAGE))
-            if known is not None and incarnation != known:
-                return
-            known = incarnation
-            for entry in entries:
-                after = entry.seq
+            return self._run(partial(self._page, tenant, join(log), seen, PAGE))
+
+        async with aclosing(follow_pages(look, partial(self._until_written, POLL_S), after)) as entries:
+            async for entry in entries:
                 yield entry
-            if not entries:
-                await self._until_written(POLL_S)
 
     async def drop(self, tenant: str, log: Key) -> None:
-        def write(connection: sqlite3.Connection) -> None:
-            for table in ("entry", "log"):
-                connection.execute(f"DELETE FROM {table} WHERE tenant = ? AND log = ?", (tenant, join(log)))
-
-        await self._write(write)
+        await self._write(lambda connection: _drop(connection, tenant, join(log)))
 
     # ---------------------------------------------------------------- work
 
@@ -259,7 +262,7 @@ class SqliteBackend:
         self._connection = sqlite3.connect(self._path, timeout=BUSY_S, isolation_level=None)
         self._connection.execute("PRAGMA journal_mode = WAL")
         self._connection.execute(f"PRAGMA synchronous = {self._synchronous}")
-        self._connection.executescript(_SCHEMA)
+        _migrate(self._connection)
 
     def _set(
         self, connection: sqlite3.Connection, tenant: str, key: str, value: bytes, ttl_s: float | None
@@ -281,19 +284,56 @@ class SqliteBackend:
         ).fetchone()
         return row[0] if row else 0
 
+    def _last(self, connection: sqlite3.Connection, tenant: str, log: str) -> int:
+        """How long a log is; the rest of one that has expired is removed."""
+        row = connection.execute(
+            "SELECT last, expires_at FROM log WHERE tenant = ? AND log = ?", (tenant, log)
+        ).fetchone()
+        if row is None:
+            return 0
+        if row[1] is not None and row[1] <= self._clock.wall():
+            _drop(connection, tenant, log)
+            return 0
+        return int(row[0])
+
     def _append(
-        self, connection: sqlite3.Connection, tenant: str, log: str, last: int, values: Sequence[bytes]
+        self,
+        connection: sqlite3.Connection,
+        tenant: str,
+        log: str,
+        last: int,
+        values: Sequence[bytes],
+        ttl_s: float | None,
     ) -> None:
         if last == 0:
             incarnation = connection.execute(_NEXT_REVISION).fetchone()[0]
-            connection.execute("INSERT INTO log VALUES (?, ?, 0, ?)", (tenant, log, incarnation))
+            connection.execute(
+                "INSERT INTO log (tenant, log, last, incarnation) VALUES (?, ?, 0, ?)",
+                (tenant, log, incarnation),
+            )
         connection.executemany(
             "INSERT INTO entry VALUES (?, ?, ?, ?)",
             [(tenant, log, last + number, value) for number, value in enumerate(values, 1)],
         )
         connection.execute(
-            "UPDATE log SET last = ? WHERE tenant = ? AND log = ?", (last + len(values), tenant, log)
+            "UPDATE log SET last = ?, expires_at = coalesce(?, expires_at) WHERE tenant = ? AND log = ?",
+            (last + len(values), None if ttl_s is None else self._clock.wall() + ttl_s, tenant, log),
         )
+
+    def _page(
+        self, tenant: str, log: str, after: int, limit: int | None, connection: sqlite3.Connection
+    ) -> Page:
+        """In one statement, which sees one moment."""
+        rows = connection.execute(
+            "SELECT incarnation, last, seq, value FROM log LEFT JOIN entry"
+            " ON entry.tenant = log.tenant AND entry.log = log.log AND entry.seq > ?"
+            " WHERE log.tenant = ? AND log.log = ? AND (expires_at IS NULL OR expires_at > ?)"
+            " ORDER BY seq LIMIT ?",
+            (after, tenant, log, self._clock.wall(), -1 if limit is None else limit),
+        ).fetchall()
+        if not rows:
+            return Page()
+        return Page(rows[0][0], rows[0][1], [LogEntry(*row[2:]) for row in rows if row[2] is not None])
 
     def _claim(self, connection: sqlite3.Connection, tenant: str, queue: str, lease_s: float) -> Job | None:
         now = self._clock.wall()
@@ -323,15 +363,17 @@ class SqliteBackend:
             timer.cancel()
 
 
-def _entries(
-    tenant: str, log: str, after: int, limit: int | None, connection: sqlite3.Connection
-) -> tuple[int | None, list[LogEntry]]:
-    """The incarnation of a log, None if there is none, and some of its entries."""
-    row = connection.execute(
-        "SELECT incarnation FROM log WHERE tenant = ? AND log = ?", (tenant, log)
-    ).fetchone()
-    rows = connection.execute(
-        "SELECT seq, value FROM entry WHERE tenant = ? AND log = ? AND seq > ? ORDER BY seq LIMIT ?",
-        (tenant, log, after, -1 if limit is None else limit),
-    )
-    return (row[0] if row else None), [LogEntry(*found) for found in rows]
+def _migrate(connection: sqlite3.Connection) -> None:
+    """Bring the tables of a file up to date; of several processes one does it."""
+    connection.execute("BEGIN IMMEDIATE")
+    (seen,) = connection.execute("PRAGMA user_version").fetchone()
+    for script in _MIGRATIONS[seen:]:
+        for statement in script.split(";"):
+            connection.execute(statement)
+    connection.execute(f"PRAGMA user_version = {len(_MIGRATIONS)}")
+    connection.execute("COMMIT")
+
+
+def _drop(connection: sqlite3.Connection, tenant: str, log: str) -> None:
+    for table in ("entry", "log"):
+        connection.execute(f"DELETE FROM {table} WHERE tenant = ? AND log = ?", (tenant, log))

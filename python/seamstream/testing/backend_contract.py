@@ -17,7 +17,7 @@ from contextlib import aclosing
 from typing import Final
 
 from ..clock import SystemClock
-from ..stores.backend import Backend, Operator
+from ..stores.backend import Backend, LogEntry, Operator
 
 Check = Callable[[Backend, Backend], Awaitable[None]]
 
@@ -26,6 +26,7 @@ AWKWARD: Final = ("a", "a.b", "a*", "a>", "a_", "a%", "a/b", "ü@x y", "A", "a b
 LARGE_BYTES: Final = 3_000_000
 RACES: Final = 1_000
 SOON_S: Final = 0.3
+TTL_S: Final = 1.0
 LONG_S: Final = 30.0
 
 
@@ -226,6 +227,79 @@ async def followers_may_come_first(one: Backend, two: Backend) -> None:
         assert (await asyncio.wait_for(first, LONG_S)).value == b"x"
 
 
+async def logs_expire(one: Backend, two: Backend) -> None:
+    """On the store's clock, as long after the latest append that said so; then it is as if dropped."""
+    tenant, log, loop = _tenant(), ("l",), asyncio.get_running_loop()
+    await one.append(tenant, ("kept",), [b"x"])
+    begun, length = loop.time(), 0
+    while loop.time() < begun + 2 * TTL_S:
+        length += 1
+        assert await one.append(tenant, log, [b"x"], ttl_s=TTL_S) == length
+        await asyncio.sleep(TTL_S / 4)
+    follower = asyncio.create_task(_collected(two, tenant, log))
+    assert await one.append(tenant, log, [b"last"], after=length) == length + 1
+    assert len(await two.read(tenant, log)) == length + 1
+    await _until(lambda: _is_empty(two, tenant, log))
+    assert len(await asyncio.wait_for(follower, LONG_S)) == length + 1
+    assert await two.append(tenant, log, [b"x"], after=length + 1) is None
+    assert await two.append(tenant, log, [b"new"], after=0) == 1
+    assert [entry.value for entry in await one.read(tenant, log)] == [b"new"]
+    assert [entry.value for entry in await one.read(tenant, ("kept",))] == [b"x"]
+
+
+async def a_log_can_become_mortal(one: Backend, two: Backend) -> None:
+    """An append may give a log that had none its end."""
+    tenant, log = _tenant(), ("l",)
+    await one.append(tenant, log, [b"x"])
+    assert await two.append(tenant, log, [b"y"], ttl_s=SOON_S) == 2
+    await _until(lambda: _is_empty(one, tenant, log))
+
+
+async def followers_never_mix_two_logs(one: Backend, two: Backend) -> None:
+    """A log that is dropped and begun again, however soon, is another one."""
+    tenant, log = _tenant(), ("l",)
+
+    async def write() -> None:
+        for number in range(40):
+            values = [b"%d" % number] * (1 + number % 3)
+            await one.append(tenant, log, values)
+            await asyncio.sleep(0)
+            await one.append(tenant, log, values)
+            await asyncio.sleep(0)
+            await one.drop(tenant, log)
+
+    async def read() -> None:
+        while not writer.done():
+            found = await two.read(tenant, log)
+            assert len({entry.value for entry in found}) <= 1, found
+            follower = asyncio.create_task(_collected(two, tenant, log))
+            await asyncio.wait({follower, writer}, return_when=asyncio.FIRST_COMPLETED)
+            while not follower.done():  # it may wait for the log after the last one
+                await one.append(tenant, log, [b"end"])
+                await asyncio.wait({follower}, timeout=0.1)
+                await one.drop(tenant, log)
+            got = await follower
+            assert len({entry.value for entry in got}) <= 1, got
+            assert [entry.seq for entry in got] == list(range(1, len(got) + 1))
+
+    writer = asyncio.create_task(write())
+    await read()
+    await writer
+
+
+async def followers_of_a_log_that_is_gone_end(one: Backend, two: Backend) -> None:
+    """Who knows more entries than there are knew another log; who knows them all waits for the next."""
+    tenant, log = _tenant(), ("l",)
+    assert await asyncio.wait_for(_collected(two, tenant, log, after=1), LONG_S) == []
+    await one.append(tenant, log, [b"1", b"2"])
+    assert await asyncio.wait_for(_collected(two, tenant, log, after=3), LONG_S) == []
+    async with aclosing(two.follow(tenant, log, after=2)) as entries:  # type: ignore[type-var]
+        third = asyncio.ensure_future(anext(entries))
+        await asyncio.sleep(0)
+        await one.append(tenant, log, [b"3"])
+        assert (await asyncio.wait_for(third, LONG_S)).value == b"3"
+
+
 async def work_is_claimed_once(one: Backend, two: Backend) -> None:
     """In the order in which it came, by one client each, and never again once it is acknowledged."""
     tenant, claimed = _tenant(), list[bytes]()
@@ -317,6 +391,10 @@ BACKEND_CONTRACT: Final[tuple[Check, ...]] = (
     large_entries_are_kept,
     followers_get_everything_once,
     followers_may_come_first,
+    logs_expire,
+    a_log_can_become_mortal,
+    followers_never_mix_two_logs,
+    followers_of_a_log_that_is_gone_end,
     work_is_claimed_once,
     lost_leases_are_delivered_again,
     leases_can_be_extended,
@@ -334,6 +412,17 @@ async def _until(holds: Callable[[], Awaitable[bool]]) -> None:
 
 async def _is_gone(backend: Backend, tenant: str, key: tuple[str, ...]) -> bool:
     return await backend.get(tenant, key) is None
+
+
+async def _is_empty(backend: Backend, tenant: str, log: tuple[str, ...]) -> bool:
+    return await backend.read(tenant, log) == []
+
+
+async def _collected(
+    backend: Backend, tenant: str, log: tuple[str, ...], *, after: int = 0
+) -> list[LogEntry]:
+    """All that a follower gets until its log ends."""
+    return [entry async for entry in backend.follow(tenant, log, after=after)]
 
 
 async def _holds(value: bool) -> bool:
