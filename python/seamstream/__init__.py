@@ -8,8 +8,11 @@ from .errors import (
     HttpFailureError,
     NotAnEventStream,
     SeamstreamError,
+    StaleOwner,
     StoreError,
     StreamCutError,
+    UnknownRun,
+    WaitingForCredentials,
 )
 from .middleware import RecoveryMiddleware
 from .recovery.continuation.profile import Profile
@@ -17,9 +20,14 @@ from .recovery.continuation.profiles import ProfileBook
 from .recovery.policy import BackoffPolicy, RecoveryPolicy
 from .recovery.prepare import Attempt, AttemptRefusal, AttemptRequest
 from .recovery.targets import Fallback
+from .stores.appendable import AppendableCheckpointStore
+from .stores.backend_checkpoints import BackendCheckpointStore
 from .stores.checkpoints import StreamCheckpoint, StreamCheckpointStore
+from .stores.cipher import Cipher
 from .stores.memory import InMemoryStreamCheckpointStore
+from .stores.url import open_store
 from .stream import Run, stream
+from .takeover import take_over
 from .types import (
     AttemptRecord,
     AttemptStart,
@@ -47,13 +55,16 @@ from .types import (
 from .wrap import wrap
 
 __all__ = [
+    "AppendableCheckpointStore",
     "Attempt",
     "AttemptRecord",
     "AttemptRefusal",
     "AttemptRefusedError",
     "AttemptRequest",
     "AttemptStart",
+    "BackendCheckpointStore",
     "BackoffPolicy",
+    "Cipher",
     "ConfigurationError",
     "Event",
     "Fallback",
@@ -76,6 +87,7 @@ __all__ = [
     "Seam",
     "SeamRecord",
     "SeamstreamError",
+    "StaleOwner",
     "StoreError",
     "StreamCheckpoint",
     "StreamCheckpointStore",
@@ -88,9 +100,13 @@ __all__ = [
     "ToolCallReady",
     "ToolCallStart",
     "Turn",
+    "UnknownRun",
     "Usage",
     "UsageUpdate",
+    "WaitingForCredentials",
     "capture",
+    "open_store",
     "stream",
+    "take_over",
     "wrap",
 ]

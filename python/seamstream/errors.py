@@ -3,6 +3,9 @@
     SeamstreamError
      |- ConfigurationError (ValueError)   the caller: a policy, a profile or a missing extra
      |- StoreError                        a checkpoint store failed or holds what we cannot read
+     |   |- StaleOwner                    ... somebody else goes on with the run
+     |   `- UnknownRun                    ... holds no run of that id
+     |- WaitingForCredentials             a run cannot be gone on with until somebody brings credentials
      |- IllegalTransitionError            a bug in seamstream: a run took an arrow that does not exist
      |- AttemptRefusedError               the cause of a StreamCutError: a hook of the caller's refused
      |- HttpFailureError                  the provider answered, but with no stream and for good
@@ -52,6 +55,22 @@ class ConfigurationError(SeamstreamError, ValueError):
 
 class StoreError(SeamstreamError):
     """A store could not do what was asked, or holds a record that this version cannot read."""
+
+
+class StaleOwner(StoreError):
+    """The run belongs to another owner by now: who gets this must not write about it any more."""
+
+
+class UnknownRun(StoreError):
+    """No run of that id is in flight: it was committed, aborted, has expired or never was."""
+
+
+class WaitingForCredentials(SeamstreamError):
+    """The run is whole in its store and waits for somebody whose credentials the provider takes."""
+
+    def __init__(self, run_id: str = "") -> None:
+        super().__init__(f"run {run_id!r} waits for credentials")
+        self.run_id = run_id
 
 
 class AttemptRefusedError(SeamstreamError):

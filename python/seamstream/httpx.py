@@ -21,7 +21,7 @@ from .recovery.continuation.profile import Profile
 from .recovery.continuation.profiles import ProfileBook
 from .recovery.policy import RecoveryPolicy
 from .runner import AsyncRunner
-from .saver import CheckpointSaver
+from .saver import saver_of
 from .stores.checkpoints import StreamCheckpointStore
 from .surface import LENGTH_HEADERS, RUN_ID_HEADER, SHOULD_RETRY_HEADER, Asked, Surface, TransportErrors
 from .sync_runner import SyncRunner
@@ -143,7 +143,7 @@ class RecoveryTransport(_Recognising, _AsyncBase):
             clock,
             lambda: timers.undisturbed and not flushes,
         )
-        saver = CheckpointSaver(self._store, spec.run_id) if self._store is not None else None
+        saver = saver_of(self._store, spec, self._services.clock)
         runner = AsyncRunner(driver, upstream, saver)
         try:
             effect = await runner.next(stop_at_read=True)

@@ -22,7 +22,7 @@ from .recovery.continuation.profile import Profile
 from .recovery.continuation.profiles import ProfileBook
 from .recovery.policy import RecoveryPolicy
 from .runner import AsyncRunner
-from .saver import CheckpointSaver
+from .saver import saver_of
 from .stores.checkpoints import StreamCheckpointStore
 from .surface import LENGTH_HEADERS, RUN_ID_HEADER, SHOULD_RETRY_HEADER, Asked, Surface, TransportErrors
 from .tap import Tap
@@ -111,7 +111,7 @@ class RecoveryMiddleware:
 
     async def _recover(self, spec: RunSpec, request: ClientRequest, handler: Handler) -> ClientResponse:
         upstream = self._upstream(spec, request, handler)
-        saver = CheckpointSaver(self._store, spec.run_id) if self._store is not None else None
+        saver = saver_of(self._store, spec, self._services.clock)
         runner = AsyncRunner(Driver(spec, self._services), upstream, saver)
         try:
             effect = await runner.next(stop_at_read=True)

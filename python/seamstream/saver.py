@@ -1,32 +1,62 @@
-"""Writes a run's checkpoints in the background: the latest one counts, and a store that is down stops no
-stream.
+"""A run's way to its checkpoint store: written in the background, and the latest state counts. A store that
+is down, or never answers, stops no stream unless the policy says so.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
+from dataclasses import replace
+from typing import Any, TypeVar
 
-from .driver import Driver
-from .errors import StoreError
+from .clock import Clock
+from .driver import Driver, RunSpec
+from .errors import StaleOwner, StoreError
+from .recovery.policy import RecoveryPolicy
+from .stores.appendable import AppendableCheckpointStore
 from .stores.checkpoints import StreamCheckpoint, StreamCheckpointStore
+from .stores.deltas import CheckpointDelta
+from .within import finished, within
+
+T = TypeVar("T")
+
+
+def saver_of(store: StreamCheckpointStore | None, spec: RunSpec, clock: Clock) -> CheckpointSaver | None:
+    """The saver of a run that has a store."""
+    return None if store is None else CheckpointSaver(store, spec.run_id, spec.policy, clock)
 
 
 class CheckpointSaver:
-    """One run's way to its store. At most one call to the store is under way."""
+    """One run's side of its store. At most one call is under way, and none may take longer than `store_s`."""
 
-    def __init__(self, store: StreamCheckpointStore, key: str) -> None:
+    def __init__(self, store: StreamCheckpointStore, key: str, policy: RecoveryPolicy, clock: Clock) -> None:
         self._store = store
         self._key = key
+        self._policy = policy
+        self._clock = clock
         self._next: StreamCheckpoint | None = None
-        self._forgotten = False
+        self._stored: StreamCheckpoint | None = None
+        """What an appendable store has, as far as that is certain."""
+        self._forgotten = self._lost = False
         self._task: asyncio.Task[None] | None = None
         self._driver: Driver | None = None
-        self._error: BaseException | None = None
+        self._error: Exception | None = None
+
+    async def find(self) -> StreamCheckpoint | None:
+        """The checkpoint of a run that somebody else began. StoreError as `call` says."""
+        return await self._call(self._store.get(self._key))
+
+    async def claim(self, checkpoint: StreamCheckpoint) -> StreamCheckpoint:
+        """Become the next owner of a run that was found; StaleOwner if somebody else was faster."""
+        owned = replace(checkpoint, epoch=checkpoint.epoch + 1)
+        if isinstance(self._store, AppendableCheckpointStore):
+            owned = self._stored = await self._call(self._store.claim(owned))
+        return owned
 
     def put_soon(self, driver: Driver) -> None:
         self._driver = driver
         checkpoint = driver.checkpoint()
-        if checkpoint is not None and not self._forgotten:
+        if checkpoint is not None and not self._forgotten and not self._lost:
             self._next = checkpoint
             self._work()
 
@@ -37,15 +67,12 @@ class CheckpointSaver:
 
     async def flush(self) -> None:
         """Wait for the store; a failure is raised if the policy says that a store must not fail."""
-        while self._task is not None and not self._task.done():
-            await asyncio.wait({self._task})
+        task = self._task
+        if task is not None and not await finished(self._clock, self._policy.store_s, task):
+            self._failed(TimeoutError(f"the store is not done after {self._policy.store_s:g} s"))
         error, self._error = self._error, None
-        if error is not None and self._must_not_fail():
-            raise (
-                error
-                if isinstance(error, StoreError)
-                else StoreError(f"the checkpoint store failed: {error}")
-            )
+        if error is not None and self._policy.on_store_error == "fail":
+            raise _as_store_error(error)
 
     def cancel(self) -> None:
         """The reader has left: what is not written yet is not needed any more."""
@@ -58,22 +85,53 @@ class CheckpointSaver:
             self._task = asyncio.get_running_loop().create_task(self._write(), name="seamstream-checkpoint")
 
     async def _write(self) -> None:
+        while not self._lost and (checkpoint := self._next) is not None:
+            self._next = None
+            await self._try(self._put(checkpoint))
+        if self._forgotten and not self._lost:  # also when the last write failed: it would be taken over
+            await self._try(self._store.delete(self._key))
+
+    async def _put(self, checkpoint: StreamCheckpoint) -> None:
+        """What is certain of the store is forgotten while it is written, because a failure may be none."""
+        store = self._store
+        if not isinstance(store, AppendableCheckpointStore):
+            await store.put(checkpoint)
+            return
+        stored, self._stored = self._stored, None
+        if stored is None:
+            stored = await store.claim(checkpoint)
+        if stored.order <= checkpoint.order and stored != checkpoint:
+            delta = CheckpointDelta.between(stored, checkpoint)
+            await store.append(self._key, checkpoint.epoch, stored.characters, delta)
+            stored = checkpoint
+        self._stored = stored
+
+    async def _try(self, call: Coroutine[Any, Any, None]) -> None:
         try:
-            while (checkpoint := self._next) is not None:
-                self._next = None
-                await self._store.put(checkpoint)
+            await within(self._clock, self._policy.store_s, call)
         except Exception as error:
             self._failed(error)
-        if self._forgotten:  # also when the last write failed: somebody would take over a committed run
-            try:
-                await self._store.delete(self._key)
-            except Exception as error:
-                self._failed(error)
+
+    async def _call(self, call: Coroutine[Any, Any, T]) -> T:
+        try:
+            return await within(self._clock, self._policy.store_s, call)
+        except StoreError:
+            raise
+        except Exception as error:
+            raise _as_store_error(error) from error
 
     def _failed(self, error: Exception) -> None:
+        """Somebody else's run is not written about any more."""
         self._error = error
+        self._lost = self._lost or isinstance(error, StaleOwner)
         if self._driver is not None:
-            self._driver.history.notice("store_down", f"{type(error).__name__}: {error}")
+            kind = "stale_owner" if isinstance(error, StaleOwner) else "store_down"
+            self._driver.history.notice(kind, f"{type(error).__name__}: {error}")
 
-    def _must_not_fail(self) -> bool:
-        return self._driver is not None and self._driver.spec.policy.on_store_error == "fail"
+
+def _as_store_error(error: Exception) -> StoreError:
+    if isinstance(error, StoreError):
+        return error
+    made = StoreError(f"the checkpoint store failed: {error}")
+    made.__cause__ = error
+    return made

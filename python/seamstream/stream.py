@@ -11,35 +11,27 @@ from types import TracebackType
 from typing import Any, Final
 
 import orjson
-from aiohttp import ClientSession, ServerTimeoutError
+from aiohttp import ClientSession
 from yarl import URL
 
-from .capture import collectors
-from .clock import Clock, SystemClock
+from .clock import Clock
 from .driver import Driver, RunSpec, Services
 from .driver.exceptions import refused_locally
-from .driver.spec import book_of
 from .effects import Emit, Fail
-from .environment import apply_environment
-from .errors import ConfigurationError, StoreError
-from .observe.hooks import Sink, Sinks
-from .recognise import choices_asked, dialect_of, named_by
+from .errors import ConfigurationError, StaleOwner, StoreError
+from .observe.hooks import Sink
+from .recognise import dialect_of
 from .recovery.continuation.dialects import form_of
 from .recovery.continuation.facts import Dialect
 from .recovery.continuation.profile import Profile
 from .recovery.continuation.profiles import ProfileBook
-from .recovery.continuation.route import public_headers
 from .recovery.digests import digest
 from .recovery.policy import RecoveryPolicy
 from .runner import AsyncRunner
-from .saver import CheckpointSaver
+from .saver import saver_of
 from .stores.checkpoints import StreamCheckpoint, StreamCheckpointStore
-from .transports.aiohttp import (
-    AiohttpFrameTooLarge,
-    AiohttpStreamCutError,
-    AiohttpUpstream,
-    SessionSender,
-)
+from .transports.aiohttp import AiohttpUpstream
+from .typed import services_of, spec_of, upstream_of
 from .types import Event, Outcome, ToolCallReady, Turn
 
 _JSON: Final = {"Content-Type": "application/json"}
@@ -54,6 +46,7 @@ def stream(
     policy: RecoveryPolicy | None = None,
     store: StreamCheckpointStore | None = None,
     run_id: str | None = None,
+    takeover: bool = False,
     dialect: Dialect | None = None,
     sinks: Iterable[Sink] = (),
     clock: Clock | None = None,
@@ -62,39 +55,23 @@ def stream(
     """Ask for an answer; use it as `async with stream(...) as run: async for event in run: ...`.
 
     `json` is the request body (`"stream": true` is added). With a `store`, the same `run_id` in another
-    process goes on with a run that was not committed. The policy's limits rule, not the session's timeouts.
+    process goes on with a run that was not committed; with `takeover` the request is stored before it
+    is sent, and `take_over()` needs the id alone. The policy's limits rule, not the session's timeouts.
     """
     url = URL(url)
     dialect = dialect or dialect_of("POST", url.path, _JSON)
     if dialect is None:
         raise ConfigurationError(f"the path {url.path!r} tells no dialect; pass dialect=")
-    services = Services(clock or SystemClock(), Sinks(sinks), book_of(profiles))
-    policy = apply_environment(policy or RecoveryPolicy())
+    if takeover and store is None:
+        raise ConfigurationError("takeover=True needs a store")
+    services = services_of(sinks, clock, profiles)
     body = orjson.dumps(form_of(dialect).asking_for_stream(json))
-    recovers = policy.effective_mode(services.clock.random()) == "recover"
-    run_id = run_id or services.clock.uuid()
-    spec = RunSpec(
-        run_id=run_id,
-        dialect=dialect,
-        target=str(url.origin()),
-        host=url.host or "",
-        reader="typed",
-        policy=policy,
-        mode="recover" if recovers else "observe",
-        body=body,
-        path=url.path,
-        headers=public_headers(headers or {}),
-        choices=choices_asked(dialect, body),
-        **named_by(headers or {}),
-        checkpoint_key=run_id if store is not None else None,
-        cut_error=AiohttpStreamCutError,
-        frame_error=AiohttpFrameTooLarge,
-        timeout_error=ServerTimeoutError,
-        collectors=collectors(),
-    )
-    body = (services.repaired(spec) if recovers else None) or body
-    sender = SessionSender(session, url, body, headers or {}, connect_s=policy.connect_s)
-    return Run(replace(spec, body=body), services, sender, store, decompresses=session.auto_decompress)
+    spec = spec_of(url, dialect, body, headers or {}, policy, services, run_id)
+    if spec.mode == "recover":
+        spec = replace(spec, body=services.repaired(spec) or body)
+    if store is not None:
+        spec = replace(spec, checkpoint_key=spec.run_id, keeps_request=takeover)
+    return Run(spec, services, upstream_of(session, url, headers or {}, spec, services), store)
 
 
 class Run:
@@ -104,22 +81,15 @@ class Run:
         self,
         spec: RunSpec,
         services: Services,
-        sender: SessionSender,
+        upstream: AiohttpUpstream,
         store: StreamCheckpointStore | None,
-        *,
-        decompresses: bool,
+        found: StreamCheckpoint | None = None,
     ) -> None:
         self._spec = spec
         self._services = services
-        self._upstream = AiohttpUpstream(
-            sender,
-            services.clock,
-            form_of(spec.dialect).media_types,
-            describes=True,
-            decompresses=decompresses,
-        )
-        self._store = store
-        self._saver = CheckpointSaver(store, spec.run_id) if store is not None else None
+        self._upstream = upstream
+        self._saver = saver_of(store, spec, services.clock)
+        self._checkpoint = found
         self._runner: AsyncRunner | None = None
         self._events: deque[Event] = deque()
         self._finished = self._over = self._aborted = False
@@ -144,12 +114,16 @@ class Run:
             raise RuntimeError("a run can be entered once")
         if (refusal := self._services.refusal(self._spec)) is not None:
             raise refused_locally(refusal)
-        checkpoint = await self._found()
+        checkpoint = await self._taken_over()
         if checkpoint is not None:
-            self._spec = self._spec.owned(checkpoint.epoch + 1)
+            kept = checkpoint.base_request is not None
+            self._spec = self._spec.owned(checkpoint.epoch, keeps_request=kept)
         driver = Driver(self._spec, self._services, checkpoint)
         driver.timers.pause(self._services.clock.monotonic())
         self._runner = AsyncRunner(driver, self._upstream, self._saver)
+        if self._saver is not None and self._spec.keeps_request:  # nobody else could send it
+            await self._put(self._services.clock.monotonic())
+            await self._saver.flush()
         return self
 
     def __aiter__(self) -> AsyncIterator[Event]:
@@ -187,7 +161,7 @@ class Run:
             if kind is None and finished:
                 await runner.next()
                 await self._forget()
-            elif isinstance(error, Exception):
+            elif isinstance(error, Exception) and not isinstance(error, StoreError):
                 await self._keep()
         finally:
             runner.cancel()
@@ -207,9 +181,9 @@ class Run:
             raise RuntimeError("the run has not been entered")
         now = clock.monotonic()
         runner.driver.timers.resume(now)
-        if runner.driver.timers.checkpoint_due(now):
-            self._put(now)
         try:
+            if runner.driver.timers.checkpoint_due(now):
+                await self._put(now)
             output = await runner.next()
         except BaseException:
             self._over = True
@@ -217,9 +191,9 @@ class Run:
             raise
         runner.driver.timers.pause(clock.monotonic())
         if isinstance(output, Emit):
+            if any(isinstance(event, ToolCallReady) for event in output.events):
+                await self._put(now)
             self._events.extend(output.events)
-            if self._saver is not None and any(isinstance(event, ToolCallReady) for event in output.events):
-                self._put(now)
             return
         self._over = True
         if isinstance(output, Fail):
@@ -227,30 +201,39 @@ class Run:
             raise output.error
         self._finished = output is not None
 
-    async def _found(self) -> StreamCheckpoint | None:
-        """The checkpoint of a run that somebody else began under this id."""
-        if self._store is None:
+    async def _taken_over(self) -> StreamCheckpoint | None:
+        """The checkpoint of a run that somebody else began under this id, once it is ours."""
+        saver, checkpoint = self._saver, self._checkpoint
+        if saver is None:
             return None
         try:
-            checkpoint = await self._store.get(self._spec.run_id)
-        except Exception as error:
+            checkpoint = checkpoint or await saver.find()
+            if checkpoint is None:
+                return None
+            if checkpoint.request_digest != digest(self._spec.body or b""):
+                raise ConfigurationError(f"run {self._spec.run_id!r} was begun with another request")
+            return await saver.claim(checkpoint)
+        except StaleOwner:
+            raise
+        except StoreError as error:
             if self._spec.policy.on_store_error == "fail":
-                raise StoreError(f"the checkpoint store failed: {error}") from error
+                raise
+            self._services.notice("store_down", self._spec, str(error))
             return None
-        if checkpoint is not None and checkpoint.request_digest != digest(self._spec.body or b""):
-            raise ConfigurationError(f"run {self._spec.run_id!r} was begun with another request")
-        return checkpoint
 
-    def _put(self, now: float) -> None:
+    async def _put(self, now: float) -> None:
+        """Store where the run stands; where a store must not fail, wait until it has it."""
         if self._saver is not None and self._runner is not None:
             self._driver.timers.checkpoint_at = now
             self._saver.put_soon(self._driver)
+            if self._spec.policy.on_store_error == "fail":
+                await self._saver.flush()
 
     async def _keep(self) -> None:
         """Whoever takes over should find everything that was received."""
         if self._saver is not None and not self._aborted:
-            self._put(self._services.clock.monotonic())
             with contextlib.suppress(StoreError):  # the reader's own exception says more
+                await self._put(self._services.clock.monotonic())
                 await self._saver.flush()
 
     async def _forget(self) -> None:

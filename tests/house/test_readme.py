@@ -139,14 +139,22 @@ async def test_observe_mode_shows_the_cut_and_asks_for_nothing(
 async def test_typed_events_tell_the_text_and_the_seam(
     provider: FaultServer, names: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    await run_block(block_with("seamstream.stream("), provider.url, names)
+    await run_block(block_with("run.turn.outcome.kind"), provider.url, names)
     said, _, told = capsys.readouterr().out.partition("recovered ")
     assert said == SAID
     assert "join='prefill'" in told
 
 
+async def test_another_process_goes_on(
+    provider: FaultServer, names: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    await run_block(block_with("seamstream.take_over("), provider.url, names)
+    assert names["run"].turn.text == SAID
+
+
 def test_every_python_block_is_run_above() -> None:
-    assert len(blocks("python")) == 6
+    assert len(blocks("python")) == 7
 
 
 def test_every_command_is_a_target() -> None:

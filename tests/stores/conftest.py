@@ -32,8 +32,20 @@ def postgres_server() -> Iterator[PostgresServer]:
 @pytest.fixture(params=["sqlite", "redis", "nats", "postgresql"])
 def store_url(request: pytest.FixtureRequest, tmp_path: object) -> str:
     """The address of each kind of store that two processes can share."""
+    return _url_of(request, tmp_path)
+
+
+@pytest.fixture(params=["memory", "sqlite", "redis", "nats", "postgresql"])
+def any_store_url(request: pytest.FixtureRequest, tmp_path: object) -> str:
+    """The address of each kind of store."""
+    return _url_of(request, tmp_path)
+
+
+def _url_of(request: pytest.FixtureRequest, folder: object) -> str:
+    if request.param == "memory":
+        return "memory:"
     if request.param == "sqlite":
-        return f"sqlite:///{tmp_path}/store.db"
+        return f"sqlite:///{folder}/store.db"
     name = {"postgresql": "postgres"}.get(request.param, request.param)
     return str(request.getfixturevalue(f"{name}_server").url)
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from seamstream.recovery.policy import RecoveryPolicy
 from seamstream.saver import CheckpointSaver
+from seamstream.testing import FakeClock
 
 
 class FailingPut:
@@ -32,9 +34,6 @@ class Notices:
 
     def __init__(self) -> None:
         self.history, self.said = self, list[str]()
-        self.spec = self
-        self.policy = self
-        self.on_store_error = "continue"
 
     def checkpoint(self) -> object:
         return object()
@@ -45,7 +44,7 @@ class Notices:
 
 async def test_a_run_that_is_committed_while_a_write_fails_is_deleted_nevertheless() -> None:
     store, driver = FailingPut(), Notices()
-    saver = CheckpointSaver(store, "run-1")
+    saver = CheckpointSaver(store, "run-1", RecoveryPolicy(), FakeClock())
     saver.put_soon(driver)  # type: ignore[arg-type]
     await store.putting.wait()
     saver.forget_soon()

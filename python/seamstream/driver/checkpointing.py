@@ -26,5 +26,5 @@ def make_checkpoint(run: Parts) -> StreamCheckpoint | None:
         attempts=tuple(history.attempts),
         seams=history.seams(run.core_facts()),
         budget=run.decider.budget.to_dict(run.clock.monotonic()),
-        base_request=spec.body,
+        base_request=spec.body if spec.keeps_request else None,
     )

@@ -8,6 +8,7 @@ from typing import Final
 from ..effects import Close, Effect, Result, Wait
 from ..errors import BUDGET_EXHAUSTED, TARGET_BUDGET_EMPTY
 from ..recovery.breaker import MAX_OPEN_S
+from ..recovery.error_codes import FailureKind
 from ..recovery.retry_budget import SLOT_POLL_S, SLOT_WAIT_S
 from ..recovery.targets import Place
 from .closing import close_whole, end_degraded, give_up, tell_failure
@@ -35,6 +36,8 @@ def recover(run: Parts, setback: Setback, last: Request) -> Generator[Effect, Re
     if run.guard.degraded is not None and run.history.streaming:
         yield from end_degraded(run, setback)
         return None
+    if setback.failure is not None and setback.failure.kind is FailureKind.AUTH and last.plan is not None:
+        run.decider.budget.refund()
     produced = run.history.produced_tokens(run.core_facts().usages)
     step = run.decider.next_step(setback, run.snapshot, last, produced_tokens=produced, now=now)
     if setback.too_large:

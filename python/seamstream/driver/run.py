@@ -32,7 +32,7 @@ class Driver(Parts):
         request: Request | None = self.decider.first_request(self.clock.monotonic())
         self.targets.open(self.clock.monotonic())
         try:
-            if self._checkpoint is not None:
+            if self._checkpoint is not None and self._checkpoint.attempts:
                 setback = yield from take_over(self, self._checkpoint)
                 request = yield from recover(self, setback, Request(self._checkpoint.attempt))
             while request is not None:

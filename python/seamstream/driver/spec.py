@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal
 
 from ..errors import FrameTooLarge, StreamCutError
-from ..observe.hooks import Sinks
+from ..observe.hooks import Notice, Sinks
 from ..recovery.continuation.facts import Dialect
 from ..recovery.continuation.profile import Profile
 from ..recovery.continuation.profiles import ProfileBook
@@ -68,6 +68,8 @@ class RunSpec:
     """The name under which the caller has asked the server to keep the stream."""
     idempotency: tuple[str, str] | None = None
     checkpoint_key: str | None = None
+    keeps_request: bool = False
+    """Its checkpoint holds the request, for who goes on with it by its id alone."""
     epoch: int = 1
     """Counts the owners of a run that processes take over from each other."""
     cut_error: type[StreamCutError] = StreamCutError
@@ -75,9 +77,9 @@ class RunSpec:
     timeout_error: type[TimeoutError] = TimeoutError
     collectors: tuple[Callable[[Outcome], None], ...] = ()
 
-    def owned(self, epoch: int) -> RunSpec:
+    def owned(self, epoch: int, *, keeps_request: bool) -> RunSpec:
         """The same run under its next owner."""
-        return replace(self, epoch=epoch)
+        return replace(self, epoch=epoch, keeps_request=self.keeps_request or keeps_request)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,10 @@ class Services:
     budget: RetryBudget = PROCESS_BUDGET
     unsigned: UnsignedThinking = PROCESS_UNSIGNED
     responses: ResponseIds = PROCESS_RESPONSES
+
+    def notice(self, kind: str, spec: RunSpec, detail: str) -> None:
+        """Tell of something that moves no run."""
+        self.sinks.record(Notice(kind, self.clock.wall(), spec.target, spec.run_id, detail))
 
     def repaired(self, spec: RunSpec) -> bytes | None:
         """The request without thinking that a cut left unsigned; None when there is none, or it is not

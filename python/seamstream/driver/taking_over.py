@@ -16,12 +16,12 @@ from .replaying import replay
 
 def take_over(run: Parts, checkpoint: StreamCheckpoint) -> Generator[Effect, Result, Setback]:
     """Bring a fresh run to where the checkpoint stands; its reader gets the answer from the start."""
-    run.decider.budget = RunBudget.from_dict(checkpoint.budget)
     run.history.take_over(checkpoint)
     run.intake.events.start(checkpoint.attempt)
     run.intake.awaits_content = True
     data = run.intake.receive(replay(run.spec.dialect, checkpoint.snapshot))
     run.guard.ask(Splice.was_replayed, None)
+    run.decider.budget = RunBudget.from_dict(checkpoint.budget)  # what was replayed is no progress
     run.intake.attention = False
     yield from run.give(data)
     items = checkpoint.snapshot.server_items

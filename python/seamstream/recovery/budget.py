@@ -77,6 +77,11 @@ class RunBudget:
         self.recoveries += 1
         self.without_progress += 1
 
+    def refund(self) -> None:
+        """The request that was paid for last was refused for its credentials: it was no try."""
+        self.recoveries = max(0, self.recoveries - 1)
+        self.without_progress = max(0, self.without_progress - 1)
+
     def recovery_s(self, now: float) -> float:
         """Seconds spent without content since cuts, the current wait included."""
         return self.spent_s + (now - self._cut_at if self._cut_at is not None else 0.0)

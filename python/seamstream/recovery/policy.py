@@ -46,6 +46,7 @@ class RecoveryPolicy:
 
     `fallbacks` are asked when the caller's target fails, is overloaded or asks to be left alone for long. One
     with another model goes on with an answer that has begun only with `allow_model_change`.
+    `store_s` is how long a call to the checkpoint store may take; one that takes longer has failed.
     `prepare_attempt` is shown every attempt of a run in mode "recover", the first included, and may change or
     refuse it; `prepare_s` is how long an awaitable of it may take. It is never called in other modes.
     """
@@ -88,6 +89,7 @@ class RecoveryPolicy:
     max_parts: int = 4096
 
     checkpoint_every_s: float = 1.0
+    store_s: float = 5.0
     on_store_error: OnStoreError = "continue"
 
     def __post_init__(self) -> None:
@@ -159,6 +161,7 @@ _FROM_ZERO: Final = (
 )
 _ABOVE_ZERO: Final = (
     *("connect_s", "prepare_s", "first_content_s", "idle_s", "quiet_s", "stall_warn_s", "keepalive_s"),
+    "store_s",
     *("max_event_bytes", "max_turn_bytes", "max_json_depth", "max_parts"),
 )
 

@@ -26,7 +26,7 @@ class StreamCheckpoint:
     """A run in flight. `epoch` counts owners, `restarts` the whole restarts (R4) of the turn so far.
 
     `budget` is `RunBudget.to_dict()`. `base_request` is the request body as the caller wrote it, kept only
-    when another process may take over.
+    when another process may take over by the run's id alone.
     """
 
     key: str
