@@ -57,6 +57,10 @@ class StoreError(SeamstreamError):
     """A store could not do what was asked, or holds a record that this version cannot read."""
 
 
+class StoreLimitError(StoreError):
+    """A value, a key or all data together are larger than a store takes; the message names the limit."""
+
+
 class StaleOwner(StoreError):
     """The run belongs to another owner by now: who gets this must not write about it any more."""
 

@@ -16,7 +16,7 @@ from .backend import LogEntry
 class Page:
     """Some entries of a log as it stood at one moment; without a log there is no incarnation."""
 
-    incarnation: int | bytes | None = None
+    incarnation: int | bytes | str | None = None
     last: int = 0
     entries: list[LogEntry] = field(default_factory=list)
 
@@ -28,7 +28,7 @@ async def follow_pages(
 
     `wait` returns when the log may have changed since `look` began.
     """
-    known: int | bytes | None = None
+    known: int | bytes | str | None = None
     while True:
         page = await look(after)
         if page.last < after or known not in (None, page.incarnation):

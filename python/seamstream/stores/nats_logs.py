@@ -1,60 +1,41 @@
 """Logs in NATS: a subject each, whose messages carry one append's entries.
 
-A message begins with a head: the log's incarnation, the number of its first entry, and whether the log is
-mortal or, as its last message, over. JetStream cannot prolong the life of messages that it has, so a mortal
-log lives as long as a mark of its own does, a message whose time to live each append renews.
+A message's label names the log's incarnation, the numbers of its entries, and whether the log is mortal or,
+in its last message, over. JetStream cannot prolong the life of messages that it has, so a mortal log lives as
+long as a mark of its own does: a message whose time to live each append renews.
 """
 
 from __future__ import annotations
 
-import enum
-import struct
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
 from typing import Final
 
 from ..clock import Clock
+from ..errors import StoreError
 from .backend import Key, LogEntry
 from .following import Page, follow_pages
+from .in_time import in_time
 from .keys import escape, join
-from .nats_streams import LIVES, LOGS, POLL_S, Found, Streams
+from .nats_connection import POLL_S
+from .nats_entries import Appended, Entries, State, pack
+from .nats_streams import LIVES, LOGS, Streams
 
 PAGE: Final = 256
-_HEAD: Final = struct.Struct(">16sQB")
-
-
-class _State(enum.IntEnum):
-    IMMORTAL = 0
-    MORTAL = 1
-    OVER = 2
-
-
-@dataclass(frozen=True, slots=True)
-class _Append:
-    """One message of a log."""
-
-    seq: int
-    incarnation: bytes
-    state: _State
-    first: int
-    values: tuple[bytes, ...]
-
-    @property
-    def last(self) -> int:
-        return self.first + len(self.values) - 1
-
-    def entries(self, after: int) -> list[LogEntry]:
-        numbered = enumerate(self.values, self.first)
-        return [LogEntry(number, value) for number, value in numbered if number > after]
+SWEPT: Final = 16
+"""How many marks are looked at, when a mortal log begins, for logs that have expired."""
 
 
 class NatsLogs:
     """The logs of a `NatsBackend`."""
 
+    timeout_s: float
+    server_name: str
     _streams: Streams
     _clock: Clock
+    _swept = 1
 
+    @in_time
     async def append(
         self,
         tenant: str,
@@ -76,34 +57,26 @@ class NatsLogs:
             if newest is not None and live is None:
                 await self._bury(subject, newest)
             elif await self._added(subject, mark, live, values, ttl_s):
-                return last + len(values)
+                break
+        if live is None and ttl_s is not None:
+            await self._sweep()
+        return last + len(values)
 
+    @in_time
     async def read(
         self, tenant: str, log: Key, *, after: int = 0, limit: int | None = None
     ) -> list[LogEntry]:
         subject, mark = self._log_subjects(tenant, log)
-        while True:
-            live = await self._live(await self._newest(subject), mark)
-            if live is None:
-                return []
-            entries = await self._entries(subject, live, after, limit)
-            if entries is not None:
-                return entries
+        return (await self._page(subject, mark, Entries(self._streams, subject), after, limit)).entries
 
     async def follow(self, tenant: str, log: Key, *, after: int = 0) -> AsyncIterator[LogEntry]:
         subject, mark = self._log_subjects(tenant, log)
-
+        place = Entries(self._streams, subject)
         async with self._streams.told(subject, self._dropped(subject)) as told:
 
             async def look(seen: int) -> Page:
-                while True:
-                    told.clear()
-                    live = await self._live(await self._newest(subject), mark)
-                    if live is None:
-                        return Page()
-                    entries = await self._entries(subject, live, seen, PAGE)
-                    if entries is not None:
-                        return Page(live.incarnation, live.last, entries)
+                told.clear()
+                return await self._page(subject, mark, place, seen, PAGE)
 
             async def wait() -> None:
                 await self._streams.wait(told, POLL_S)
@@ -112,6 +85,7 @@ class NatsLogs:
                 async for entry in found:
                     yield entry
 
+    @in_time
     async def drop(self, tenant: str, log: Key) -> None:
         subject, _ = self._log_subjects(tenant, log)
         while (newest := await self._newest(subject)) is not None:
@@ -121,6 +95,23 @@ class NatsLogs:
 
     # ---------------------------------------------------------------- made of the above
 
+    @in_time
+    async def _page(self, subject: str, mark: str, place: Entries, after: int, limit: int | None) -> Page:
+        direct, before = True, None
+        while True:
+            live = await self._live(await self._newest(subject), mark)
+            if live is None:
+                return Page()
+            wanted = live.last - after
+            entries = await place.between(
+                live, after, wanted if limit is None else min(limit, wanted), direct=direct
+            )
+            if entries is not None:
+                return Page(live.incarnation, live.last, entries)
+            if not direct and live == before:
+                raise StoreError(f"the log {subject} has lost entries between {after} and {live.last}")
+            direct, before = live != before, live
+
     def _log_subjects(self, tenant: str, log: Key) -> tuple[str, str]:
         """Where its entries are, and the mark that a mortal one lives."""
         owner, name = escape(tenant), join(log)
@@ -129,31 +120,35 @@ class NatsLogs:
     def _dropped(self, subject: str) -> str:
         return self._streams.subject("dropped", subject)
 
-    async def _newest(self, subject: str) -> _Append | None:
-        found = await self._streams.last(LOGS, subject)
-        return None if found is None else _unpack(found)
+    async def _newest(self, subject: str) -> Appended | None:
+        found = await self._streams.last(LOGS, subject, whole=False)
+        return None if found is None else Appended.of(found)
 
-    async def _live(self, newest: _Append | None, mark: str) -> _Append | None:
+    async def _live(self, newest: Appended | None, mark: str) -> Appended | None:
         """A log's newest message, if the log is not over."""
-        if newest is None or newest.state is _State.OVER:
+        if newest is None or newest.state is State.OVER:
             return None
-        if newest.state is _State.MORTAL and await self._streams.last(LIVES, mark) is None:
-            return None
+        if newest.state is State.MORTAL:
+            found = await self._streams.last(LIVES, mark)
+            return newest if found is not None and not found.expired else None
         return newest
 
     async def _added(
-        self, subject: str, mark: str, live: _Append | None, values: Sequence[bytes], ttl_s: float | None
+        self, subject: str, mark: str, live: Appended | None, values: Sequence[bytes], ttl_s: float | None
     ) -> bool:
         """Append to the log as it stood; False if somebody has changed it since."""
-        mortal = live is not None and live.state is _State.MORTAL
+        mortal = live is not None and live.state is State.MORTAL
         if ttl_s is not None and not await self._renewed(mark, mortal, ttl_s):
             return False
-        incarnation = live.incarnation if live is not None else bytes.fromhex(self._clock.uuid())
-        state = _State.MORTAL if mortal or ttl_s is not None else _State.IMMORTAL
-        payload = _pack(incarnation, state, live.last + 1 if live is not None else 1, values)
-        expected = live.seq if live is not None else 0
+        incarnation = live.incarnation if live is not None else self._clock.uuid()
+        state = State.MORTAL if mortal or ttl_s is not None else State.IMMORTAL
+        first = live.last + 1 if live is not None else 1
         published = await self._streams.publish(
-            subject, payload, expected=expected, chunks_under=incarnation.hex()
+            subject,
+            pack(values),
+            expected=live.seq if live is not None else 0,
+            label=Appended.label(incarnation, state, first, len(values)),
+            chunks_under=incarnation,
         )
         return published is not None
 
@@ -162,54 +157,34 @@ class NatsLogs:
         expired one must not come back, so the mark of a mortal log is only replaced.
         """
         found = await self._streams.last(LIVES, mark)
-        if found is None and mortal:
+        if mortal and (found is None or found.expired):
             return False
         expected = found.seq if found is not None else 0
         return await self._streams.publish(mark, b"", expected=expected, ttl_s=ttl_s) is not None
 
-    async def _entries(
-        self, subject: str, live: _Append, after: int, limit: int | None
-    ) -> list[LogEntry] | None:
-        """Entries up to a log's newest message; None if the log is another one by now."""
-        entries = list[LogEntry]()
-        seq, wanted = 1, live.last - after if limit is None else min(limit, live.last - after)
-        while len(entries) < wanted:
-            found = await self._streams.next(LOGS, subject, seq)
-            message = None if found is None else _unpack(found)
-            if message is None or message.incarnation != live.incarnation:
-                return None
-            seq = message.seq + 1
-            entries += message.entries(after)
-        return entries[: max(0, wanted)]
-
-    async def _bury(self, subject: str, newest: _Append) -> bool:
+    async def _bury(self, subject: str, newest: Appended) -> bool:
         """End a log in one step, and then remove what is left of it, up to its end and no further: a new log
         may have begun. False if somebody has changed it since.
         """
         end: int | None = newest.seq
-        if newest.state is not _State.OVER:
-            over = _pack(newest.incarnation, _State.OVER, newest.last + 1, ())
-            end = await self._streams.publish(subject, over, expected=newest.seq)
+        if newest.state is not State.OVER:
+            label = Appended.label(newest.incarnation, State.OVER, newest.last + 1, 0)
+            end = await self._streams.publish(subject, b"", expected=newest.seq, label=label)
         if end is None:
             return False
-        await self._streams.drop_chunks(f"{newest.incarnation.hex()}.*")
+        await self._streams.drop_chunks(f"{newest.incarnation}.*")
         await self._streams.purge(LOGS, subject, upto=end)
         return True
 
-
-def _pack(incarnation: bytes, state: _State, first: int, values: Sequence[bytes]) -> bytes:
-    """Several entries as one message, so that all are there or none."""
-    return _HEAD.pack(incarnation, first, state) + b"".join(
-        len(value).to_bytes(4, "big") + value for value in values
-    )
-
-
-def _unpack(found: Found) -> _Append:
-    data = found.value or b""
-    incarnation, first, state = _HEAD.unpack_from(data)
-    values, at = list[bytes](), _HEAD.size
-    while at < len(data):
-        end = at + 4 + int.from_bytes(data[at : at + 4], "big")
-        values.append(data[at + 4 : end])
-        at = end
-    return _Append(found.seq, incarnation, _State(state), first, tuple(values))
+    async def _sweep(self) -> None:
+        """Bury some logs that have expired, each time others."""
+        marks = await self._streams.batch(LIVES, self._streams.subject(LIVES, ">"), self._swept, SWEPT)
+        self._swept = marks[-1].seq + 1 if len(marks) == SWEPT else 1
+        for found in marks:
+            if not found.expired:
+                continue
+            subject = self._streams.subject(LOGS, self._streams.tokens(LIVES, found.subject))
+            newest = await self._newest(subject)
+            if newest is not None and await self._live(newest, found.subject) is None:
+                await self._bury(subject, newest)
+            await self._streams.purge(LIVES, found.subject, upto=found.seq)

@@ -39,6 +39,7 @@ async def lost_leases_are_delivered_again(one: Backend, two: Backend) -> None:
     assert not await one.extend(tenant, "q", lost, lease_s=LONG_S)
     assert not await one.ack(tenant, "q", lost)
     assert not await one.release(tenant, "q", lost)
+    assert await one.claim(tenant, "q", lease_s=LONG_S) is None
     assert await two.ack(tenant, "q", again)
 
 
