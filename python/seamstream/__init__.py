@@ -21,11 +21,13 @@ from .recovery.continuation.profiles import ProfileBook
 from .recovery.policy import BackoffPolicy, RecoveryPolicy
 from .recovery.prepare import Attempt, AttemptRefusal, AttemptRequest
 from .recovery.targets import Fallback
+from .replay import replay
 from .stores.appendable import AppendableCheckpointStore
 from .stores.backend_checkpoints import BackendCheckpointStore
 from .stores.checkpoints import StreamCheckpoint, StreamCheckpointStore
 from .stores.cipher import Cipher
 from .stores.memory import InMemoryStreamCheckpointStore
+from .stores.replay_events import Gap, RunEnd
 from .stores.url import open_store
 from .stream import Run, stream
 from .takeover import take_over
@@ -71,6 +73,7 @@ __all__ = [
     "Fallback",
     "Finish",
     "FrameTooLarge",
+    "Gap",
     "HttpFailureError",
     "InMemoryStreamCheckpointStore",
     "InterruptCause",
@@ -85,6 +88,7 @@ __all__ = [
     "RecoveryPolicy",
     "RefusalDelta",
     "Run",
+    "RunEnd",
     "Seam",
     "SeamRecord",
     "SeamstreamError",
@@ -108,6 +112,7 @@ __all__ = [
     "WaitingForCredentials",
     "capture",
     "open_store",
+    "replay",
     "stream",
     "take_over",
     "wrap",

@@ -10,8 +10,9 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from .clock import Clock
-from .driver import Driver, RunSpec
-from .errors import StaleOwner, StoreError
+from .driver import Driver, RunSpec, Services
+from .errors import ConfigurationError, StaleOwner, StoreError
+from .recovery.digests import digest
 from .recovery.policy import RecoveryPolicy
 from .stores.appendable import AppendableCheckpointStore
 from .stores.checkpoints import StreamCheckpoint, StreamCheckpointStore
@@ -42,13 +43,29 @@ class CheckpointSaver:
         self._driver: Driver | None = None
         self._error: Exception | None = None
 
-    async def find(self) -> StreamCheckpoint | None:
-        """The checkpoint of a run that somebody else began. StoreError as `call` says."""
-        return await self._call(self._store.get(self._key))
+    async def take_over(
+        self, spec: RunSpec, services: Services, found: StreamCheckpoint | None
+    ) -> StreamCheckpoint | None:
+        """The checkpoint of a run that somebody else began under this id, once it is ours; it may have been
+        found before. StaleOwner if somebody was faster; ConfigurationError if it is another request's.
+        """
+        try:
+            found = found or await self._call(self._store.get(self._key))
+            if found is None:
+                return None
+            if found.request_digest != digest(spec.body or b""):
+                raise ConfigurationError(f"run {spec.run_id!r} was begun with another request")
+            return await self._claim(found)
+        except StaleOwner:
+            raise
+        except StoreError as error:
+            if spec.policy.on_store_error == "fail":
+                raise
+            services.notice("store_down", spec, str(error))
+            return None
 
-    async def claim(self, checkpoint: StreamCheckpoint) -> StreamCheckpoint:
-        """Become the next owner of a run that was found; StaleOwner if somebody else was faster."""
-        owned = replace(checkpoint, epoch=checkpoint.epoch + 1)
+    async def _claim(self, found: StreamCheckpoint) -> StreamCheckpoint:
+        owned = replace(found, epoch=found.epoch + 1)
         if isinstance(self._store, AppendableCheckpointStore):
             owned = self._stored = await self._call(self._store.claim(owned))
         return owned

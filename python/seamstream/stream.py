@@ -18,17 +18,18 @@ from .clock import Clock
 from .driver import Driver, RunSpec, Services
 from .driver.exceptions import refused_locally
 from .effects import Emit, Fail
-from .errors import ConfigurationError, StaleOwner, StoreError
+from .errors import ConfigurationError, StoreError
+from .event_writer import EventWriter
 from .observe.hooks import Sink
 from .recognise import dialect_of
 from .recovery.continuation.dialects import form_of
 from .recovery.continuation.facts import Dialect
 from .recovery.continuation.profile import Profile
 from .recovery.continuation.profiles import ProfileBook
-from .recovery.digests import digest
 from .recovery.policy import RecoveryPolicy
 from .runner import AsyncRunner
 from .saver import saver_of
+from .stores.backend_checkpoints import BackendCheckpointStore
 from .stores.checkpoints import StreamCheckpoint, StreamCheckpointStore
 from .transports.aiohttp import AiohttpUpstream
 from .typed import services_of, spec_of, upstream_of
@@ -47,6 +48,7 @@ def stream(
     store: StreamCheckpointStore | None = None,
     run_id: str | None = None,
     takeover: bool = False,
+    replayable: bool = False,
     dialect: Dialect | None = None,
     sinks: Iterable[Sink] = (),
     clock: Clock | None = None,
@@ -56,7 +58,9 @@ def stream(
 
     `json` is the request body (`"stream": true` is added). With a `store`, the same `run_id` in another
     process goes on with a run that was not committed; with `takeover` the request is stored before it
-    is sent, and `take_over()` needs the id alone. The policy's limits rule, not the session's timeouts.
+    is sent, and `take_over()` needs the id alone. With `replayable` each event is in the store
+    before it leaves, for readers who come back by `replay()`. The policy's limits rule, not the
+    session's timeouts.
     """
     url = URL(url)
     dialect = dialect or dialect_of("POST", url.path, _JSON)
@@ -64,13 +68,15 @@ def stream(
         raise ConfigurationError(f"the path {url.path!r} tells no dialect; pass dialect=")
     if takeover and store is None:
         raise ConfigurationError("takeover=True needs a store")
+    if replayable and not isinstance(store, BackendCheckpointStore):
+        raise ConfigurationError("replayable=True needs a BackendCheckpointStore")
     services = services_of(sinks, clock, profiles)
     body = orjson.dumps(form_of(dialect).asking_for_stream(json))
     spec = spec_of(url, dialect, body, headers or {}, policy, services, run_id)
     if spec.mode == "recover":
         spec = replace(spec, body=services.repaired(spec) or body)
     if store is not None:
-        spec = replace(spec, checkpoint_key=spec.run_id, keeps_request=takeover)
+        spec = replace(spec, checkpoint_key=spec.run_id, keeps_request=takeover, replayable=replayable)
     return Run(spec, services, upstream_of(session, url, headers or {}, spec, services), store)
 
 
@@ -88,6 +94,8 @@ class Run:
         self._spec = spec
         self._services = services
         self._upstream = upstream
+        self._store = store
+        self._log: EventWriter | None = None
         self._saver = saver_of(store, spec, services.clock)
         self._checkpoint = found
         self._runner: AsyncRunner | None = None
@@ -114,11 +122,15 @@ class Run:
             raise RuntimeError("a run can be entered once")
         if (refusal := self._services.refusal(self._spec)) is not None:
             raise refused_locally(refusal)
-        checkpoint = await self._taken_over()
+        checkpoint = None
+        if self._saver is not None:
+            checkpoint = await self._saver.take_over(self._spec, self._services, self._checkpoint)
         if checkpoint is not None:
-            kept = checkpoint.base_request is not None
-            self._spec = self._spec.owned(checkpoint.epoch, keeps_request=kept)
+            self._spec = self._spec.owned(checkpoint)
         driver = Driver(self._spec, self._services, checkpoint)
+        if self._spec.replayable and isinstance(self._store, BackendCheckpointStore):
+            self._log = EventWriter(self._store, self._spec, self._services)
+            driver.intake.events.sequence = await self._log.begin(takes_over=checkpoint is not None)
         driver.timers.pause(self._services.clock.monotonic())
         self._runner = AsyncRunner(driver, self._upstream, self._saver)
         if self._saver is not None and self._spec.keeps_request:  # nobody else could send it
@@ -148,6 +160,7 @@ class Run:
         self._events.clear()
         if self._runner is not None:
             self._runner.cancel()
+            await self._log_end()
         await self._forget()
 
     async def __aexit__(
@@ -193,33 +206,20 @@ class Run:
         if isinstance(output, Emit):
             if any(isinstance(event, ToolCallReady) for event in output.events):
                 await self._put(now)
+            if self._log is not None:  # nothing leaves that a reader who comes back would not find
+                await self._log.write(output.events)
             self._events.extend(output.events)
             return
         self._over = True
+        await self._log_end()
         if isinstance(output, Fail):
             runner.cancel()
             raise output.error
         self._finished = output is not None
 
-    async def _taken_over(self) -> StreamCheckpoint | None:
-        """The checkpoint of a run that somebody else began under this id, once it is ours."""
-        saver, checkpoint = self._saver, self._checkpoint
-        if saver is None:
-            return None
-        try:
-            checkpoint = checkpoint or await saver.find()
-            if checkpoint is None:
-                return None
-            if checkpoint.request_digest != digest(self._spec.body or b""):
-                raise ConfigurationError(f"run {self._spec.run_id!r} was begun with another request")
-            return await saver.claim(checkpoint)
-        except StaleOwner:
-            raise
-        except StoreError as error:
-            if self._spec.policy.on_store_error == "fail":
-                raise
-            self._services.notice("store_down", self._spec, str(error))
-            return None
+    async def _log_end(self) -> None:
+        if self._log is not None and self.outcome is not None:
+            await self._log.end(self.outcome)
 
     async def _put(self, now: float) -> None:
         """Store where the run stands; where a store must not fail, wait until it has it."""

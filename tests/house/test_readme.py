@@ -13,6 +13,7 @@ from typing import Any
 import aiohttp
 import pytest
 
+import seamstream
 from seamstream.testing import Answer, DeterministicModel, Fault, FaultServer, Text, tokens
 from tests.house.imports import ROOT
 
@@ -153,8 +154,27 @@ async def test_another_process_goes_on(
     assert names["run"].turn.text == SAID
 
 
+async def test_a_reader_comes_back(
+    provider: FaultServer,
+    names: dict[str, Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with aiohttp.ClientSession() as session, seamstream.open_store("sqlite:///runs.db") as backend:
+        store = seamstream.BackendCheckpointStore(backend, "acme")
+        asked = {"json": REQUEST, "store": store, "run_id": "r8", "replayable": True}
+        async with seamstream.stream(session, f"{provider.url}/v1/messages", **asked) as run:
+            events = [str(event) async for event in run]
+    await run_block(block_with("seamstream.replay("), provider.url, names)
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[:-1] == events
+    assert "kind='recovered'" in printed[-1]
+
+
 def test_every_python_block_is_run_above() -> None:
-    assert len(blocks("python")) == 7
+    assert len(blocks("python")) == 8
 
 
 def test_every_command_is_a_target() -> None:

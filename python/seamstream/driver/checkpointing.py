@@ -26,5 +26,6 @@ def make_checkpoint(run: Parts) -> StreamCheckpoint | None:
         attempts=tuple(history.attempts),
         seams=history.seams(run.core_facts()),
         budget=run.decider.budget.to_dict(run.clock.monotonic()),
+        replayable=spec.replayable,
         base_request=spec.body if spec.keeps_request else None,
     )

@@ -15,6 +15,7 @@ from ..recovery.policy import RecoveryPolicy
 from ..recovery.repair import UnsignedThinking
 from ..recovery.response_ids import ResponseIds
 from ..recovery.retry_budget import RetryBudget
+from ..stores.checkpoints import StreamCheckpoint
 from ..types import Outcome, Reader
 
 if TYPE_CHECKING:
@@ -70,6 +71,8 @@ class RunSpec:
     checkpoint_key: str | None = None
     keeps_request: bool = False
     """Its checkpoint holds the request, for who goes on with it by its id alone."""
+    replayable: bool = False
+    """Its events are logged before they leave."""
     epoch: int = 1
     """Counts the owners of a run that processes take over from each other."""
     cut_error: type[StreamCutError] = StreamCutError
@@ -77,9 +80,11 @@ class RunSpec:
     timeout_error: type[TimeoutError] = TimeoutError
     collectors: tuple[Callable[[Outcome], None], ...] = ()
 
-    def owned(self, epoch: int, *, keeps_request: bool) -> RunSpec:
-        """The same run under its next owner."""
-        return replace(self, epoch=epoch, keeps_request=self.keeps_request or keeps_request)
+    def owned(self, checkpoint: StreamCheckpoint) -> RunSpec:
+        """The same run under its next owner, who keeps what its first one kept."""
+        keeps = self.keeps_request or checkpoint.base_request is not None
+        replayable = self.replayable or checkpoint.replayable
+        return replace(self, epoch=checkpoint.epoch, keeps_request=keeps, replayable=replayable)
 
 
 @dataclass(frozen=True, slots=True)

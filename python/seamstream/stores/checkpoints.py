@@ -42,6 +42,8 @@ class StreamCheckpoint:
     seams: tuple[SeamRecord, ...] = ()
     budget: Mapping[str, Any] = field(default_factory=dict)
     base_request: bytes | None = None
+    replayable: bool = False
+    """Its events are in a log, too."""
     schema_version: int = SCHEMA_VERSION
 
     @property
