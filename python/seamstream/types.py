@@ -261,6 +261,8 @@ class Turn:
     seams: tuple[SeamRecord, ...]
     hints: tuple[str, ...]
     outcome: Outcome
+    signed_thinking: tuple[str, ...] = ()
+    """Whole thinking blocks that carry a signature, as JSON, in order (Anthropic)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -241,7 +241,8 @@ class RunHistory:
         if snapshot is None:
             return Turn("", "", "", (), usage, None, attempts, seams, self.hints, outcome)
         said = (snapshot.text, snapshot.reasoning, snapshot.refusal, snapshot.completed_tool_calls)
-        return Turn(*said, usage, snapshot.stop_reason, attempts, seams, self.hints, outcome)
+        stopped, signed = snapshot.stop_reason, snapshot.signed_thinking
+        return Turn(*said, usage, stopped, attempts, seams, self.hints, outcome, signed)
 
     def bills(self, usages: tuple[AttemptUsage, ...]) -> list[Bill]:
         """What each streamed attempt cost, as far as that is known."""

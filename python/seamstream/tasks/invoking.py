@@ -1,0 +1,267 @@
+"""Runs the tool calls of a step: each only after its `started` record is durable, and never a write twice.
+
+A call that another owner had started is not started again if it writes: its outcome is unknown until the tool
+itself has said what became of it (`resolving.py`). What only reads is simply read again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import orjson
+
+from ..clock import Clock
+from ..errors import StoreError
+from ..within import within
+from .hold import Hold
+from .journal import TaskJournal
+from .records import ResultRef, ToolInvocation
+from .resolving import Resolver
+from .results import ResultStore
+from .schema import BadArguments, read_arguments
+from .tools import Pending, Tool, Toolbox, ToolContext, ToolFailed
+
+Approval = Literal["approve", "deny", "wait"]
+Approve = Callable[[ToolContext, str, dict[str, Any]], Awaitable[Approval]]
+"""Asked before a call starts, with its context, the tool's name and its arguments. "wait": people decide."""
+
+MAX_POLL_FAILURES: Final = 5
+"""A job whose state cannot be asked so often in a row goes to the manual queue."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What an invoker works with."""
+
+    toolbox: Toolbox
+    tenant: str
+    clock: Clock
+    hold: Hold
+    results: ResultStore | None = None
+    approve: Approve | None = None
+
+
+class Invoker:
+    """The tool calls of the journal's current step."""
+
+    def __init__(self, journal: TaskJournal, around: Surroundings) -> None:
+        self._journal = journal
+        self._around = around
+        self._resolver = Resolver(journal, around.clock, self._succeeded, self._failed)
+
+    async def run(self) -> tuple[ToolInvocation, ...]:
+        """Bring every call as far as it can come, in the model's order; neighbours that are declared safe
+        run side by side.
+        """
+        for group in self._groups(self._journal.current_step.tool_calls):
+            if len(group) == 1:
+                await self._settle(group[0])
+            else:
+                await self._side_by_side(group)
+        return self._journal.current_step.tool_calls
+
+    async def clear_up(self) -> None:
+        """The task is being cancelled: find out what became of writes that were cut off."""
+        for call in self._journal.current_step.tool_calls:
+            tool = self._around.toolbox.get(call.tool_name)
+            if tool is not None and tool.writes and call.status in ("started", "unknown") and not call.manual:
+                await self._resolver.resolve(call, tool, self._context(call))
+
+    async def _side_by_side(self, group: Iterable[ToolInvocation]) -> None:
+        """If one ends the work, it ends that of all, and speaks for them."""
+        try:
+            async with asyncio.TaskGroup() as running:
+                for call in group:
+                    running.create_task(self._settle(call))
+        except BaseExceptionGroup as errors:
+            raise errors.exceptions[0] from errors
+
+    def _groups(self, calls: Iterable[ToolInvocation]) -> Iterable[list[ToolInvocation]]:
+        together: list[ToolInvocation] = []
+        for call in calls:
+            tool = self._around.toolbox.get(call.tool_name)
+            if tool is not None and tool.parallel:
+                together.append(call)
+                continue
+            if together:
+                yield together
+            together = []
+            yield [call]
+        if together:
+            yield together
+
+    async def _settle(self, call: ToolInvocation) -> None:
+        tool = self._around.toolbox.get(call.tool_name)
+        if call.settled or call.manual:
+            return
+        if tool is None:
+            await self._failed(call, f"there is no tool {call.tool_name}")
+        elif call.status == "planned":
+            await self._begin(call, tool)
+        elif call.job_id is not None and tool.job is not None:
+            await self._poll(call, tool, self._context(call))
+        elif call.status == "started" and not tool.writes:
+            await self._execute(call, tool, read_arguments(tool.parameters, call.arguments))
+        else:
+            await self._resolver.resolve(call, tool, self._context(call))
+
+    async def _begin(self, call: ToolInvocation, tool: Tool) -> None:
+        try:
+            arguments = read_arguments(tool.parameters, call.arguments)
+        except BadArguments as error:
+            await self._failed(call, str(error))
+            return
+        if await self._approved(call, arguments):
+            await self._execute(call, tool, arguments)
+
+    async def _approved(self, call: ToolInvocation, arguments: dict[str, Any]) -> bool:
+        if self._around.approve is None or call.approved:
+            return True
+        if call.approved is False:
+            await self._failed(call, "the call was not approved", resolution="denied")
+            return False
+        answer = await self._around.approve(self._context(call), call.tool_name, arguments)
+        fact = self._journal.fact("tool_approval", invocation=call, answer=answer)
+        if answer == "wait":
+            await self._journal.tell(fact)
+        elif answer == "deny":
+            await self._journal.tell(fact)
+            await self._failed(call, "the call was not approved", resolution="denied")
+        else:
+            await self._journal.change_invocation(call.id, fact, approved=True)
+        return answer == "approve"
+
+    async def _execute(self, call: ToolInvocation, tool: Tool, arguments: dict[str, Any]) -> None:
+        self._around.hold.check_start()
+        call = await self._started(call)
+        context = self._context(call)
+        self._around.hold.check_lease()
+        try:
+            got = await within(self._around.clock, tool.timeout_s, tool.function(context, **arguments))
+        except ToolFailed as error:
+            await self._failed(call, str(error), context)
+            return
+        except Exception as error:
+            await self._broke(call, tool, context, error)
+            return
+        if tool.job is None:
+            await self._succeeded(call, got, context)
+            return
+        submitted = self._journal.fact("tool_submitted", invocation=call, kind="side_effect", job_id=str(got))
+        call = await self._journal.change_invocation(call.id, submitted, job_id=str(got))
+        await self._poll(call, tool, context)
+
+    async def _started(self, call: ToolInvocation) -> ToolInvocation:
+        """The record that must be durable before anything happens."""
+        started = self._journal.fact(
+            "tool_started",
+            invocation=call,
+            kind="side_effect",
+            tool_name=call.tool_name,
+            input_hash=call.input_hash,
+            side_effect=call.side_effect,
+            idempotency_key=self._context(call).idempotency_key,
+            repeated=True if call.executions else None,
+        )
+        epoch = self._journal.task.epoch
+        return await self._journal.change_invocation(
+            call.id, started, status="started", epoch=epoch, executions=call.executions + 1
+        )
+
+    async def _broke(self, call: ToolInvocation, tool: Tool, context: ToolContext, error: Exception) -> None:
+        """What only reads has failed; of a write nobody can say."""
+        if tool.writes:
+            await self._resolver.resolve(call, tool, context, because=type(error).__name__)
+        else:
+            await self._failed(call, f"{type(error).__name__}: {error}", context)
+
+    async def _poll(self, call: ToolInvocation, tool: Tool, context: ToolContext) -> None:
+        """Ask for the work until it is done. The work itself is submitted once."""
+        if tool.job is None:
+            raise StoreError(f"tool {tool.name} is no job, but call {call.id} has submitted one")
+        failures = 0
+        context.job_id = call.job_id
+        while failures < MAX_POLL_FAILURES:
+            try:
+                got = await within(self._around.clock, tool.timeout_s, tool.job(context, call.job_id))
+            except ToolFailed as error:
+                await self._failed(call, str(error), context)
+                return
+            except Exception:
+                failures += 1
+                got = Pending()
+            else:
+                failures = 0
+            if not isinstance(got, Pending):
+                await self._succeeded(call, got, context)
+                return
+            await self._around.clock.sleep(got.after_s)
+        await self._resolver.hand_to_people(call, "its job could not be asked for")
+
+    # ---------------------------------------------------------------- outcomes
+
+    async def _succeeded(
+        self, call: ToolInvocation, result: Any, context: ToolContext, *, resolution: str | None = None
+    ) -> None:
+        data = orjson.dumps(result, default=str)
+        ref = await self._kept(call, data)
+        fact = self._journal.fact(
+            "tool_succeeded",
+            invocation=call,
+            kind="side_effect",
+            tool_name=call.tool_name,
+            result_bytes=len(data),
+            result_ref=ref.path if ref is not None else None,
+            resolution=resolution,
+        )
+        await self._journal.change_invocation(
+            *(call.id, fact),
+            files=context.files,
+            sources=context.sources,
+            status="succeeded",
+            result=None if ref is not None else data.decode(),
+            result_ref=ref,
+            resolution=resolution,
+            manual=False,
+        )
+
+    async def _failed(
+        self,
+        call: ToolInvocation,
+        error: str,
+        context: ToolContext | None = None,
+        *,
+        resolution: str | None = None,
+    ) -> None:
+        fact = self._journal.fact(
+            *("tool_failed",),
+            invocation=call,
+            kind="side_effect",
+            tool_name=call.tool_name,
+            resolution=resolution,
+        )
+        left = context or self._context(call)
+        await self._journal.change_invocation(
+            *(call.id, fact),
+            files=left.files,
+            sources=left.sources,
+            status="failed",
+            error=error,
+            resolution=resolution,
+            manual=False,
+        )
+
+    async def _kept(self, call: ToolInvocation, data: bytes) -> ResultRef | None:
+        results = self._around.results
+        if results is None or len(data) <= results.inline_bytes:
+            return None
+        task, now_s = self._journal.task.task_id, self._around.clock.wall()
+        return await results.put(self._around.tenant, task, call.id, data, now_s=now_s)
+
+    def _context(self, call: ToolInvocation) -> ToolContext:
+        return ToolContext(
+            self._around.tenant, self._journal.task.task_id, call.id, call.call_id, job_id=call.job_id
+        )

@@ -1,0 +1,57 @@
+"""The model that an agent asks: where, with what request, under which policy, and with whose credentials."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from yarl import URL
+
+from ..errors import ConfigurationError
+from ..recognise import dialect_of
+from ..recovery.continuation.facts import Dialect
+from ..recovery.continuation.profile import Profile
+from ..recovery.policy import RecoveryPolicy
+from .conversation import conversation_of
+from .prices import PriceTable
+
+Headers = Mapping[str, str]
+Credentials = Callable[[str], Headers | Awaitable[Headers | None] | None]
+"""Given a tenant, the headers that hold its credentials; None when there are none now: its tasks wait."""
+
+_JSON: Final = {"Content-Type": "application/json"}
+
+
+@dataclass(frozen=True, slots=True)
+class ModelTarget:
+    """One model at one URL. `request` holds the members that all requests share, like the model's name;
+    `credentials` are asked for in each process and never stored.
+    """
+
+    url: str
+    request: Mapping[str, Any] = field(default_factory=dict)
+    credentials: Headers | Credentials = field(default_factory=dict, repr=False)
+    policy: RecoveryPolicy = field(default_factory=RecoveryPolicy.agent)
+    profiles: tuple[Profile, ...] = ()
+    prices: PriceTable = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        conversation_of(self.dialect)
+
+    @property
+    def dialect(self) -> Dialect:
+        """The wire protocol, by the URL's path; ConfigurationError for one that tells none."""
+        path = URL(self.url).path
+        dialect = dialect_of("POST", path, _JSON)
+        if dialect is None:
+            raise ConfigurationError(f"the path {path!r} tells no dialect")
+        return dialect
+
+    async def headers(self, tenant: str) -> Headers | None:
+        """The headers for one tenant's requests."""
+        if not callable(self.credentials):
+            return self.credentials
+        answer = self.credentials(tenant)
+        return await answer if inspect.isawaitable(answer) else answer

@@ -1,0 +1,120 @@
+"""A worker: takes tasks from the queue of its tenants and works on them until they are over, wait, or belong
+to somebody else. Any number may run on any number of machines.
+
+Told to stop (SIGTERM), it starts nothing new, cuts off answers that are streaming (their checkpoints stay),
+lets tools that are running come to their end, and gives its jobs back: another worker goes on at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from typing import Final
+
+from ..errors import StoreError
+from ..stores.backend import Job, Operator
+from .agent import Agent
+from .journal import QUEUE
+from .lease import Lease
+from .records import Envelope
+from .working import Working
+
+_LOG: Final = logging.getLogger("seamstream.tasks")
+
+LEASE_S: Final = 30.0
+IDLE_S: Final = 0.5
+"""How long a worker with nothing to do waits before it looks again."""
+
+
+class Worker:
+    """Works on tasks of some tenants. `owner` names it in the ledger."""
+
+    def __init__(
+        self,
+        agent: Agent,
+        tenants: Sequence[str],
+        *,
+        owner: str | None = None,
+        concurrency: int = 8,
+        lease_s: float = LEASE_S,
+        grace_s: float = 30.0,
+    ) -> None:
+        self.owner = owner or agent.clock.uuid()
+        self._agent = agent
+        self._operator = Operator(agent.store, tenants)
+        self._free = asyncio.Semaphore(concurrency)
+        self._lease_s = lease_s
+        self._grace_s = grace_s
+        self._stopping = asyncio.Event()
+        self._working: dict[asyncio.Task[Envelope | None], Working] = {}
+
+    async def run(self) -> None:
+        """Work until `stop` is called and all work has been handed over or is done."""
+        while not self._stopping.is_set():
+            if not await self._begin_one():
+                await self._rest()
+        await self._hand_over_all()
+
+    async def drain(self) -> list[Envelope]:
+        """Work on all that is due now, and return how those tasks stand."""
+        ended: list[Envelope] = []
+        while await self._begin_one() or self._working:
+            if self._working:
+                done, _ = await asyncio.wait(list(self._working), return_when=asyncio.FIRST_COMPLETED)
+                ended += [envelope for task in done if (envelope := task.result()) is not None]
+                await asyncio.sleep(0)  # the callbacks of what is done
+        return ended
+
+    def stop(self) -> None:
+        """Begin to hand over. May be called from a signal handler of the loop."""
+        self._stopping.set()
+        for working in self._working.values():
+            working.lease.stopping = True
+            working.cut_stream()
+
+    async def _begin_one(self) -> bool:
+        """Claim a job and begin with it; False when none is due."""
+        await self._free.acquire()
+        begun = False
+        try:
+            claimed_at = self._agent.clock.monotonic()
+            claimed = await self._operator.claim(QUEUE, lease_s=self._lease_s)
+            if claimed is not None:
+                self._start(*claimed, claimed_at)
+                begun = True
+        except StoreError as error:
+            _LOG.warning("the store cannot be asked for work: %s", error)
+        finally:
+            if not begun:
+                self._free.release()
+        return begun
+
+    def _start(self, tenant: str, job: Job, claimed_at: float) -> None:
+        agent = self._agent
+        lease = Lease(agent.store, tenant, job, agent.clock, lease_s=self._lease_s, claimed_at=claimed_at)
+        working = Working(agent, tenant, job, lease, self.owner)
+        task = asyncio.get_running_loop().create_task(working.run(), name="seamstream-task")
+        self._working[task] = working
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[Envelope | None]) -> None:
+        del self._working[task]
+        self._free.release()
+
+    async def _rest(self) -> None:
+        """Wait a moment, or until `stop`."""
+        resting = asyncio.ensure_future(self._agent.clock.sleep(IDLE_S))
+        stopping = asyncio.ensure_future(self._stopping.wait())
+        await asyncio.wait({resting, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        for waiting in (resting, stopping):
+            waiting.cancel()
+
+    async def _hand_over_all(self) -> None:
+        working = list(self._working)
+        if working:
+            _, late = await asyncio.wait(working, timeout=self._grace_s)
+            for task in late:
+                task.cancel()
+            if late:
+                await asyncio.wait(late)

@@ -1,0 +1,53 @@
+"""Workers killed and frozen at seeded moments, on every store that processes can share."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from tests.stores.servers import Server
+from tests.tasks.killing import Kill, Trial, play
+
+TOGETHER = 6
+
+
+async def play_all(store_url: str, kills: list[Kill]) -> list[Trial]:
+    """Some trials at a time, each with a tenant of its own."""
+    free = asyncio.Semaphore(TOGETHER)
+
+    async def one(kill: Kill) -> Trial:
+        async with free:
+            return await play(store_url, kill)
+
+    return list(await asyncio.gather(*map(one, kills)))
+
+
+@pytest.mark.timeout(300)
+async def test_killed_workers(store_url: str) -> None:
+    runs = 40 if store_url.startswith("sqlite") else 15
+    trials = await play_all(store_url, [Kill.seeded(seed) for seed in range(runs)])
+    killed = sum(trial.killed for trial in trials)
+    unknown = sum(trial.count("tool_unknown") for trial in trials)
+    print(f"\n{store_url.partition(':')[0]}: {runs} runs, {killed} killed, {unknown} outcomes unknown")
+    assert killed >= runs * 0.8
+    assert unknown > 0
+
+
+@pytest.mark.timeout(300)
+async def test_late_writes_of_a_frozen_worker_are_refused(store_url: str) -> None:
+    trials = await play_all(store_url, [Kill.seeded(seed, freezes=True) for seed in range(0, 25, 5)])
+    assert sum(trial.killed for trial in trials) >= 4
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("kind", ["redis", "nats", "postgres"])
+async def test_the_store_is_killed_too(kind: str, request: pytest.FixtureRequest) -> None:
+    server: Server = request.getfixturevalue(f"{kind}_server")
+
+    def restart() -> None:
+        server.kill()
+        server.start()
+
+    for seed in (9, 20, 31):
+        await play(server.url, Kill.seeded(seed), disturb=restart)
