@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 
 import asyncpg
 import pytest
 
 from seamstream.errors import ConfigurationError
+from seamstream.stores import open_store
 from seamstream.stores.keys import escape
 from seamstream.stores.postgres import PostgresBackend
 from seamstream.stores.postgres_migrations import migrate
+from seamstream.testing.contract_helpers import is_gone, until
 from tests.stores.servers import PostgresServer
 
 TABLES = ("record", "log", "entry", "job")
@@ -68,14 +71,72 @@ async def test_sql_of_one_tenant_reaches_no_row_of_another(filled: PostgresServe
         await connection.close()
 
 
-async def test_a_role_that_bypasses_the_policies_is_refused(postgres_server: PostgresServer) -> None:
-    with pytest.raises(ConfigurationError, match="bypasses row-level security"):
-        await PostgresBackend(postgres_server.owner_url).open()
+WAYS_AROUND = {
+    "superuser": ("SUPERUSER", "", "is SUPERUSER"),
+    "bypasser": ("BYPASSRLS", "", "has BYPASSRLS"),
+    "maker": ("CREATEROLE", "", "has CREATEROLE"),
+    "member_of_owner": ("", "GRANT keeper TO {}", "member of 'keeper', which owns the tables"),
+    "member_of_member": ("NOINHERIT", "GRANT between TO {}", "member of 'keeper', which owns the tables"),
+    "member_of_bypasser": ("", "GRANT passer TO {}", "member of 'passer', which has BYPASSRLS"),
+    "member_of_superuser": ("", "GRANT postgres TO {}", "member of 'postgres', which is SUPERUSER"),
+    "runs_programs": (
+        "",
+        "GRANT pg_execute_server_program TO {}",
+        "server_program', which reaches",
+    ),
+}
+
+
+@pytest.fixture
+async def kept_by_another(postgres_server: PostgresServer) -> AsyncIterator[asyncpg.Connection]:
+    """The tables belong to a role that is no superuser, as they should."""
     owner = await asyncpg.connect(postgres_server.owner_url)
-    await owner.execute("DROP ROLE IF EXISTS bypasser; CREATE ROLE bypasser LOGIN BYPASSRLS")
-    await owner.close()
-    with pytest.raises(ConfigurationError, match="bypasses row-level security"):
-        await PostgresBackend(postgres_server.url.replace("seamstream_app", "bypasser")).open()
+    await owner.execute(
+        "CREATE ROLE keeper LOGIN; CREATE ROLE between IN ROLE keeper; CREATE ROLE passer BYPASSRLS"
+    )
+    for table in TABLES:
+        await owner.execute(f"ALTER TABLE seamstream.{table} OWNER TO keeper")
+    try:
+        yield owner
+    finally:
+        for table in TABLES:
+            await owner.execute(f"ALTER TABLE seamstream.{table} OWNER TO postgres")
+        await owner.execute("DROP ROLE between; DROP ROLE keeper; DROP ROLE passer")
+        await owner.close()
+
+
+@pytest.mark.parametrize("role", WAYS_AROUND)
+async def test_a_role_that_can_get_around_the_policies_is_refused(
+    postgres_server: PostgresServer, kept_by_another: asyncpg.Connection, role: str
+) -> None:
+    attributes, grant, reason = WAYS_AROUND[role]
+    await kept_by_another.execute(f"CREATE ROLE {role} LOGIN IN ROLE seamstream_app {attributes}")
+    await kept_by_another.execute(grant.format(role) or "SELECT")
+    try:
+        with pytest.raises(ConfigurationError, match=reason):
+            await PostgresBackend(postgres_server.url.replace("seamstream_app", role)).open()
+    finally:
+        await kept_by_another.execute(f"DROP ROLE {role}")
+
+
+async def test_the_owner_of_the_tables_is_refused(
+    postgres_server: PostgresServer, kept_by_another: asyncpg.Connection
+) -> None:
+    await kept_by_another.execute("GRANT seamstream_app TO keeper")
+    with pytest.raises(ConfigurationError, match="'keeper' owns the tables"):
+        await PostgresBackend(postgres_server.url.replace("seamstream_app", "keeper")).open()
+
+
+async def test_a_plain_member_is_served(
+    postgres_server: PostgresServer, kept_by_another: asyncpg.Connection
+) -> None:
+    await kept_by_another.execute("CREATE ROLE plain LOGIN IN ROLE seamstream_app")
+    try:
+        store = await PostgresBackend(postgres_server.url.replace("seamstream_app", "plain")).open()
+        assert await store.put("plain", ("k",), b"x")
+        await store.aclose()
+    finally:
+        await kept_by_another.execute("DROP ROLE plain")
 
 
 async def test_tables_without_forced_policies_are_refused(postgres_server: PostgresServer) -> None:
@@ -96,3 +157,30 @@ async def test_migrations_are_applied_once_and_by_one_at_a_time(postgres_server:
     assert applied == [[], [], []]
     with pytest.raises(ConfigurationError):
         await migrate(postgres_server.owner_url, role='x"; DROP SCHEMA seamstream')
+
+
+async def test_the_sweep_of_an_owner_who_is_no_superuser_reaches_what_has_expired_only(
+    postgres_server: PostgresServer,
+) -> None:
+    superuser = await asyncpg.connect(postgres_server.owner_url)
+    await superuser.execute("CREATE ROLE deployer LOGIN")
+    await superuser.execute("CREATE DATABASE deployed OWNER deployer")
+    try:
+        deployed = postgres_server.owner_url.rpartition("/")[0] + "/deployed"
+        await migrate(deployed.replace("postgres@", "deployer@"), role="seamstream_app")
+        async with open_store(deployed.replace("postgres@", "seamstream_app@")) as store:
+            await store.put("away", ("gone",), b"x", ttl_s=0.001)
+            await store.append("away", ("gone",), [b"x"], ttl_s=0.001)
+            await store.put("away", ("kept",), b"x", ttl_s=60.0)
+            await store.append("away", ("kept",), [b"x"], ttl_s=60.0)
+            await until(lambda: is_gone(store, "away", ("gone",)))
+            await store.put("here", ("k",), b"x")
+        inside = await asyncpg.connect(deployed)
+        for table in ("record", "log", "entry"):
+            sql = f"SELECT count(*) FROM seamstream.{table} WHERE tenant = 'away'"
+            assert await inside.fetchval(sql) == 1, table
+        await inside.close()
+    finally:
+        await superuser.execute("DROP DATABASE deployed WITH (FORCE)")
+        await superuser.execute("DROP ROLE deployer")
+        await superuser.close()

@@ -6,20 +6,14 @@ Nothing here awaits between reading and writing, so each call is atomic in its e
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
-from collections.abc import AsyncIterator, Sequence
-from contextlib import aclosing
-from dataclasses import dataclass, field
-from functools import partial
+from collections import OrderedDict
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
 
 from ..clock import Clock, SystemClock
-from ..errors import StoreError
-from .backend import Job, Key, LogEntry, Record
-from .following import Page, follow_pages
+from .backend import Job, Key, Record
 from .keys import is_under, join, split
-
-_Place = tuple[str, str]
-"""A tenant and a joined key or the name of a queue."""
+from .memory_logs import MemoryLogs, Place, sweep
 
 
 @dataclass(slots=True)
@@ -27,13 +21,6 @@ class _Stored:
     value: bytes
     revision: int
     expires_at: float | None
-
-
-@dataclass(slots=True)
-class _Log:
-    incarnation: int
-    entries: list[LogEntry] = field(default_factory=list)
-    expires_at: float | None = None
 
 
 @dataclass(slots=True)
@@ -45,18 +32,15 @@ class _Work:
     token: str = ""
 
 
-class MemoryBackend:
+class MemoryBackend(MemoryLogs):
     """A `Backend` of dictionaries. It ends with its process."""
 
     def __init__(self, *, clock: Clock | None = None) -> None:
-        self._clock = clock or SystemClock()
-        self._records: dict[_Place, _Stored] = {}
-        self._logs: dict[_Place, _Log] = {}
-        self._followers: defaultdict[_Place, set[asyncio.Event]] = defaultdict(set)
-        self._work: dict[_Place, list[_Work]] = {}
+        super().__init__(clock or SystemClock())
+        self._records = OrderedDict[Place, _Stored]()
+        self._work: dict[Place, list[_Work]] = {}
         self._added = asyncio.Event()
         self._revision = 0
-        self._closed = False
 
     async def open(self) -> MemoryBackend:
         """Nothing has to be done: the twin of what other backends need."""
@@ -93,66 +77,6 @@ class MemoryBackend:
             if stored is not None:
                 yield split(name), Record(stored.value, stored.revision)
 
-    async def append(
-        self,
-        tenant: str,
-        log: Key,
-        values: Sequence[bytes],
-        *,
-        after: int | None = None,
-        ttl_s: float | None = None,
-    ) -> int | None:
-        place = (tenant, join(log))
-        found = self._log(place)
-        last = 0 if found is None else len(found.entries)
-        if after not in (None, last):
-            return None
-        if not values:
-            return last
-        if found is None:
-            self._revision += 1
-            found = self._logs[place] = _Log(self._revision)
-        if ttl_s is not None:
-            found.expires_at = self._clock.monotonic() + ttl_s
-        found.entries += [LogEntry(last + number, value) for number, value in enumerate(values, 1)]
-        self._wake(place)
-        return last + len(values)
-
-    async def read(
-        self, tenant: str, log: Key, *, after: int = 0, limit: int | None = None
-    ) -> list[LogEntry]:
-        end = None if limit is None else after + limit
-        found = self._log((tenant, join(log)))
-        return found.entries[after:end] if found is not None else []
-
-    async def follow(self, tenant: str, log: Key, *, after: int = 0) -> AsyncIterator[LogEntry]:
-        place, grown = (tenant, join(log)), asyncio.Event()
-
-        async def look(seen: int) -> Page:
-            grown.clear()
-            if self._closed:
-                raise StoreError("the store is closed")
-            found = self._log(place)
-            if found is None:
-                return Page()
-            return Page(found.incarnation, len(found.entries), found.entries[seen:])
-
-        self._followers[place].add(grown)
-        try:
-            async with aclosing(
-                follow_pages(look, partial(self._until_grown, place, grown), after)
-            ) as entries:
-                async for entry in entries:
-                    yield entry
-        finally:
-            self._followers[place].discard(grown)
-            if not self._followers[place]:
-                del self._followers[place]
-
-    async def drop(self, tenant: str, log: Key) -> None:
-        self._logs.pop((tenant, join(log)), None)
-        self._wake((tenant, join(log)))
-
     async def enqueue(self, tenant: str, queue: str, body: bytes, *, delay_s: float = 0.0) -> str:
         work = _Work(self._clock.uuid(), body, self._clock.monotonic() + delay_s)
         self._work.setdefault((tenant, queue), []).append(work)
@@ -184,47 +108,23 @@ class MemoryBackend:
         return True
 
     async def aclose(self) -> None:
-        self._closed = True
-        for place in self._followers:
-            self._wake(place)
+        self._close()
 
-    def _live(self, place: _Place) -> _Stored | None:
+    def _live(self, place: Place) -> _Stored | None:
         stored = self._records.get(place)
         if stored is None or stored.expires_at is None or stored.expires_at > self._clock.monotonic():
             return stored
         del self._records[place]
         return None
 
-    def _log(self, place: _Place) -> _Log | None:
-        found = self._logs.get(place)
-        if found is None or found.expires_at is None or found.expires_at > self._clock.monotonic():
-            return found
-        del self._logs[place]
-        return None
-
-    async def _until_grown(self, place: _Place, grown: asyncio.Event) -> None:
-        """Wait until the log has changed or is over."""
-        found = self._log(place)
-        if found is None or found.expires_at is None:
-            await grown.wait()
-            return
-        timer = self._clock.call_later(found.expires_at - self._clock.monotonic(), grown.set)
-        try:
-            await grown.wait()
-        finally:
-            timer.cancel()
-
-    def _wake(self, place: _Place) -> None:
-        for grown in self._followers.get(place, ()):
-            grown.set()
-
-    def _set(self, place: _Place, value: bytes, ttl_s: float | None) -> int:
+    def _set(self, place: Place, value: bytes, ttl_s: float | None) -> int:
         self._revision += 1
         expires_at = None if ttl_s is None else self._clock.monotonic() + ttl_s
         self._records[place] = _Stored(value, self._revision, expires_at)
+        sweep(self._records, self._clock.monotonic())
         return self._revision
 
-    def _claim_now(self, place: _Place, lease_s: float) -> Job | None:
+    def _claim_now(self, place: Place, lease_s: float) -> Job | None:
         now = self._clock.monotonic()
         due = [work for work in self._work.get(place, ()) if work.due_at <= now]
         if not due:
@@ -234,7 +134,7 @@ class MemoryBackend:
         work.deliveries += 1
         return Job(work.id, work.body, work.deliveries, work.token)
 
-    async def _until_due(self, place: _Place, at_most_s: float) -> None:
+    async def _until_due(self, place: Place, at_most_s: float) -> None:
         """Wait until work was added or becomes due."""
         self._added.clear()
         now = self._clock.monotonic()

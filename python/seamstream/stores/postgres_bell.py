@@ -27,12 +27,10 @@ class Bell:
         self._lock = asyncio.Lock()
 
     @asynccontextmanager
-    async def listening(self, name: str, *, wanted: bool = True) -> AsyncIterator[asyncio.Event]:
-        """An event that is set when that name is notified. Not `wanted`: nobody will wait for it."""
+    async def listening(self, name: str) -> AsyncIterator[asyncio.Event]:
+        """An event that is set when that name is notified."""
         rung = asyncio.Event()
-        if wanted:
-            await self._listen()
-            self._waiting[name].add(rung)
+        self._waiting[name].add(rung)
         try:
             yield rung
         finally:
@@ -41,9 +39,12 @@ class Bell:
                 del self._waiting[name]
 
     async def wait(self, rung: asyncio.Event, at_most_s: float = POLL_S) -> None:
-        """Wait for the notification, but not for ever."""
+        """Wait for the notification, but not for ever, and not before the connection has been made: what was
+        notified until then must be looked for.
+        """
         if self._connection is None or self._connection.is_closed():
             await self._listen()
+            return
         with suppress(TimeoutError):
             async with asyncio.timeout(min(at_most_s, POLL_S)):
                 await rung.wait()

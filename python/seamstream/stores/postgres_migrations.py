@@ -57,7 +57,8 @@ async def _grant(connection: Any, role: str) -> None:
     await connection.execute(
         f"GRANT USAGE ON SCHEMA {SCHEMA} TO {role};"
         f"GRANT SELECT, INSERT, UPDATE, DELETE ON record, log, entry, job TO {role};"
-        f"GRANT USAGE ON ALL SEQUENCES IN SCHEMA {SCHEMA} TO {role}"
+        f"GRANT USAGE ON ALL SEQUENCES IN SCHEMA {SCHEMA} TO {role};"
+        f"GRANT EXECUTE ON FUNCTION sweep(integer) TO {role}"
     )
 
 

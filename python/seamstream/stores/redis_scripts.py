@@ -6,23 +6,47 @@ from typing import Final
 
 _NOW: Final = "local t = redis.call('TIME') local now = t[1] * 1000 + math.floor(t[2] / 1000)\n"
 
-# KEYS: record, index of keys, revision counter.
-# ARGV: revision (-1: any), time to live in ms (-1: none), key, value.
-SET: Final = """
+# KEYS: record, index of keys, revision counter, when keys expire.
+# ARGV: revision (-1: any), time to live in ms (-1: none), how many expired keys to forget, key, value.
+# Redis removes records that expire, but not their names. Indexes of nothing but those expire with the last.
+SET: Final = (
+    _NOW
+    + """
 local found = redis.call('HGET', KEYS[1], 'r') or '0'
 if ARGV[1] ~= '-1' and ARGV[1] ~= found then return false end
 local revision = redis.call('INCR', KEYS[3])
-redis.call('HSET', KEYS[1], 'v', ARGV[4], 'r', revision)
-if ARGV[2] == '-1' then redis.call('PERSIST', KEYS[1]) else redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
-redis.call('ZADD', KEYS[2], 0, ARGV[3])
+redis.call('HSET', KEYS[1], 'v', ARGV[5], 'r', revision)
+redis.call('ZADD', KEYS[2], 0, ARGV[4])
+if ARGV[2] == '-1' then
+    redis.call('PERSIST', KEYS[1])
+    redis.call('ZREM', KEYS[4], ARGV[4])
+else
+    redis.call('PEXPIREAT', KEYS[1], now + ARGV[2])
+    redis.call('ZADD', KEYS[4], now + ARGV[2], ARGV[4])
+end
+for _, name in ipairs(redis.call('ZRANGEBYSCORE', KEYS[4], '-inf', '(' .. now, 'LIMIT', 0, ARGV[3])) do
+    redis.call('ZREM', KEYS[2], name)
+    redis.call('ZREM', KEYS[4], name)
+end
+local latest = redis.call('ZRANGE', KEYS[4], -1, -1, 'WITHSCORES')
+local all_expire = redis.call('ZCARD', KEYS[2]) == redis.call('ZCARD', KEYS[4])
+for index = 2, 4, 2 do
+    if all_expire then
+        redis.call('PEXPIREAT', KEYS[index], latest[2])
+    else
+        redis.call('PERSIST', KEYS[index])
+    end
+end
 return revision
 """
+)
 
-# KEYS: record, index of keys. ARGV: revision (-1: any), key.
+# KEYS: record, index of keys, when keys expire. ARGV: revision (-1: any), key.
 DELETE: Final = """
 local found = redis.call('HGET', KEYS[1], 'r')
 if not found or (ARGV[1] ~= '-1' and ARGV[1] ~= found) then return 0 end
 redis.call('ZREM', KEYS[2], ARGV[2])
+redis.call('ZREM', KEYS[3], ARGV[2])
 return redis.call('DEL', KEYS[1])
 """
 
