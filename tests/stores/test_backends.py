@@ -39,7 +39,7 @@ async def test_an_operator_claims_for_the_tenants_it_names(store_url: str) -> No
 @pytest.mark.parametrize("scheme", ["redis", "nats", "postgresql"])
 async def test_a_server_that_is_away_is_an_error_within_its_limit(scheme: str) -> None:
     with pytest.raises(StoreError):
-        async with asyncio.timeout(30), open_store(f"{scheme}://127.0.0.1:1/0"):
+        async with asyncio.timeout(30), open_store(f"{scheme}://127.0.0.1:1/0?timeout_s=1"):
             pass
 
 
@@ -52,6 +52,9 @@ async def test_a_server_that_is_away_is_an_error_within_its_limit(scheme: str) -
         "sqlite:///",
         "sqlite:///x?synchronous=OFF",
         "nats://h?replicas=x",
+        "redis://h?timeout_s=0",
+        "memory:?timeout_s=soon",
+        "postgresql://h?timeout_s=inf",
     ],
 )
 async def test_a_url_that_names_no_store_is_refused(url: str) -> None:

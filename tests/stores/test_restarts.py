@@ -20,7 +20,11 @@ BACK_S = 30.0
 
 @pytest.fixture(params=sorted(KINDS))
 def server(request: pytest.FixtureRequest) -> Iterator[Server]:
-    server = KINDS[request.param]()
+    yield from started(KINDS[request.param]())
+
+
+def started(server: Server) -> Iterator[Server]:
+    """A server of one test's own."""
     try:
         server.start()
         if isinstance(server, PostgresServer):
@@ -44,7 +48,7 @@ async def test_nothing_acknowledged_is_lost(server: Server) -> None:
             with pytest.raises(StoreError):
                 await store.put("t", ("while it is down",), b"x")
             server.start()
-            await _is_back(store)
+            await is_back(store)
             assert [entry.value for entry in await store.read("t", ("l",))] == acknowledged
             assert {record.value async for _, record in store.scan("t", ("k",))} == set(acknowledged)
             job = await store.claim("t", f"q{restart}", lease_s=30.0)
@@ -52,7 +56,7 @@ async def test_nothing_acknowledged_is_lost(server: Server) -> None:
             assert job.id == job_id
 
 
-async def _is_back(store: Backend) -> None:
+async def is_back(store: Backend) -> None:
     """The first calls may still meet the lost connection."""
     async with asyncio.timeout(BACK_S):
         while True:

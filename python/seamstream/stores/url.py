@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any, Protocol
-from urllib.parse import parse_qs, unquote, urlsplit
+from typing import Any, Final, Protocol
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 from ..errors import ConfigurationError
 from .backend import Backend
+from .in_time import DEFAULT_TIMEOUT_S
+
+_OURS: Final = frozenset({"timeout_s", "synchronous", "replicas"})
 
 
 class _Openable(Backend, Protocol):
@@ -16,13 +20,20 @@ class _Openable(Backend, Protocol):
 
 
 @asynccontextmanager
-async def open_store(url: str) -> AsyncIterator[Backend]:
+async def open_store(url: str, *, timeout_s: float | None = None) -> AsyncIterator[Backend]:
     """Open a store: `memory:`, `sqlite:///path`, `redis://`, `nats://` or `postgresql://`.
+
+    No call takes longer than `timeout_s` seconds (10, or what the URL says: `?timeout_s=3`), apart from the
+    time that its caller lets it wait; a server that hangs is a StoreError then. For SQLite it is how long a
+    write waits for other processes'.
 
     ConfigurationError for a URL that names no store, a driver that is not installed, or a server that cannot
     keep what is promised; StoreError when it cannot be reached.
     """
-    backend = _backend(url)
+    address, options = _split(url)
+    if timeout_s is not None:
+        options["timeout_s"] = str(timeout_s)
+    backend = _backend(address, options)
     try:
         await backend.open()
         yield backend
@@ -30,47 +41,64 @@ async def open_store(url: str) -> AsyncIterator[Backend]:
         await backend.aclose()
 
 
-def _backend(url: str) -> _Openable:
-    scheme = urlsplit(url).scheme.lower()
+def _split(url: str) -> tuple[str, dict[str, str]]:
+    """The URL for the driver, and the options in it that are ours."""
+    address, _, query = url.partition("?")
+    options = dict(parse_qsl(query, keep_blank_values=True))
+    theirs = {name: value for name, value in options.items() if name not in _OURS}
+    ours = {name: value for name, value in options.items() if name in _OURS}
+    return f"{address}?{urlencode(theirs)}" if theirs else address, ours
+
+
+def _backend(url: str, options: dict[str, str]) -> _Openable:
+    scheme, timeout_s = urlsplit(url).scheme.lower(), _seconds(options.get("timeout_s"))
     if scheme == "memory":
         from .memory_backend import MemoryBackend
 
         return MemoryBackend()
     if scheme == "sqlite":
-        return _sqlite(url)
+        return _sqlite(url, options.get("synchronous", "FULL").upper(), timeout_s)
     if scheme in ("redis", "rediss", "unix"):
         from .redis import RedisBackend
 
-        return RedisBackend(url)
+        return RedisBackend(url, timeout_s=timeout_s)
     if scheme in ("nats", "tls"):
-        return _nats(url)
+        return _nats(url, options.get("replicas", "1"), timeout_s)
     if scheme in ("postgresql", "postgres"):
         from .postgres import PostgresBackend
 
-        return PostgresBackend(url)
+        return PostgresBackend(url, timeout_s=timeout_s)
     known = "memory:, sqlite:///path, redis://, nats://, postgresql://"
     raise ConfigurationError(f"no store has the scheme {scheme!r}; there are {known}")
 
 
-def _sqlite(url: str) -> _Openable:
+def _sqlite(url: str, synchronous: str, timeout_s: float) -> _Openable:
     from .sqlite import SqliteBackend
 
     parts = urlsplit(url)
     path = unquote(parts.path).removeprefix("/")
     if parts.netloc or not path:
         raise ConfigurationError("a SQLite store is sqlite:///relative/path or sqlite:////absolute/path")
-    synchronous = parse_qs(parts.query).get("synchronous", ["FULL"])[0].upper()
     if synchronous == "NORMAL":
-        return SqliteBackend(path, synchronous="NORMAL")
+        return SqliteBackend(path, synchronous="NORMAL", timeout_s=timeout_s)
     if synchronous == "FULL":
-        return SqliteBackend(path)
+        return SqliteBackend(path, timeout_s=timeout_s)
     raise ConfigurationError(f"synchronous is FULL or NORMAL, not {synchronous!r}")
 
 
-def _nats(url: str) -> _Openable:
+def _nats(url: str, replicas: str, timeout_s: float) -> _Openable:
     from .nats import NatsBackend
 
-    replicas = parse_qs(urlsplit(url).query).get("replicas", ["1"])[0]
     if not replicas.isdecimal():
         raise ConfigurationError(f"replicas is a number, not {replicas!r}")
-    return NatsBackend(url.partition("?")[0], replicas=int(replicas))
+    return NatsBackend(url, replicas=int(replicas), timeout_s=timeout_s)
+
+
+def _seconds(text: str | None) -> float:
+    try:
+        seconds = DEFAULT_TIMEOUT_S if text is None else float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 < seconds < math.inf:
+        raise ConfigurationError(f"timeout_s is a number of seconds above 0, not {text!r}")
+    return seconds
