@@ -23,7 +23,7 @@ BASE_PYTHON := $(shell for name in python3.11 python3.12 python3.13 python3; do 
 # The core is always built against the interpreter that will load it.
 export PYO3_PYTHON := $(CURDIR)/$(PYTHON)
 
-.PHONY: run test suite test-model test-npm test-aiohttp lint bench outage clean tools
+.PHONY: run test suite test-model test-npm test-aiohttp lint bench outage kill-test clean tools
 
 run: $(BUILT)
 	@$(VENV)/bin/seamstream demo
@@ -60,6 +60,10 @@ bench: $(BUILT)
 # A thousand streams over four targets, one of which is killed.
 outage: $(BUILT)
 	$(PYTHON) -m bench.outage --write
+
+# Hundreds of workers killed and frozen on every store.
+kill-test: $(BUILT)
+	$(PYTHON) -m tests.tasks.kill_table --write
 
 clean:
 	rm -rf $(VENV) tests/npm/node_modules target dist build .benchmarks .hypothesis .mypy_cache .pytest_cache .ruff_cache

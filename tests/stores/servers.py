@@ -91,6 +91,11 @@ class Server(ABC):
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
 
+    def restart(self) -> None:
+        """Kill it, and start it again."""
+        self.kill()
+        self.start()
+
     def close(self) -> None:
         if self.process is not None and self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)

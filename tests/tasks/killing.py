@@ -12,7 +12,7 @@ import os
 import random
 import signal
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from multiprocessing.process import BaseProcess
@@ -37,6 +37,7 @@ from tests.tasks.test_taking_over import ASK, BOOKED, NOT_BOOKED, script
 WRITES = 44
 """A little more than a worker's writes for the whole task; beyond its last one nothing happens."""
 ENDS_S = 60.0
+TOGETHER = 6
 TENANT = "acme"
 
 _PROCESSES = multiprocessing.get_context("forkserver")
@@ -79,6 +80,11 @@ class Trial:
     exit_code: int | None = None
     """Of the worker that was thawed, or that ended the task."""
 
+    @property
+    def right(self) -> bool:
+        """Does the answer say what the service has done?"""
+        return self.answer == (BOOKED if len(self.service.booked) == 2 else NOT_BOOKED)
+
     def count(self, event: str) -> int:
         return sum(entry.event == event for entry in self.entries)
 
@@ -112,6 +118,17 @@ def worker_process(job: Job) -> Iterator[BaseProcess]:
         if process.is_alive():
             process.kill()
         process.join()
+
+
+async def play_all(store_url: str, kills: Iterable[Kill]) -> list[Trial]:
+    """Some trials at a time, each with a tenant of its own."""
+    free = asyncio.Semaphore(TOGETHER)
+
+    async def one(kill: Kill) -> Trial:
+        async with free:
+            return await play(store_url, kill)
+
+    return list(await asyncio.gather(*map(one, kills)))
 
 
 async def play(store_url: str, kill: Kill, *, disturb: Callable[[], None] | None = None) -> Trial:
@@ -163,7 +180,7 @@ def check(trial: Trial) -> None:
     assert service.repeated == []
     keys = [key for action, key in service.calls if action == "book"]
     assert len(keys) == len(set(keys)), "a write was sent twice"
-    assert trial.answer == (BOOKED if len(service.booked) == 2 else NOT_BOOKED)
+    assert trial.right
     for entry in entries:
         if entry.event in ("tool_succeeded", "tool_failed"):
             key = f"{entry.task_id}:{entry.invocation_id}"

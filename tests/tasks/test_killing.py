@@ -2,25 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 
 from tests.stores.servers import Server
-from tests.tasks.killing import Kill, Trial, play
-
-TOGETHER = 6
-
-
-async def play_all(store_url: str, kills: list[Kill]) -> list[Trial]:
-    """Some trials at a time, each with a tenant of its own."""
-    free = asyncio.Semaphore(TOGETHER)
-
-    async def one(kill: Kill) -> Trial:
-        async with free:
-            return await play(store_url, kill)
-
-    return list(await asyncio.gather(*map(one, kills)))
+from tests.tasks.killing import Kill, play, play_all
 
 
 @pytest.mark.timeout(300)
@@ -45,9 +30,5 @@ async def test_late_writes_of_a_frozen_worker_are_refused(store_url: str) -> Non
 async def test_the_store_is_killed_too(kind: str, request: pytest.FixtureRequest) -> None:
     server: Server = request.getfixturevalue(f"{kind}_server")
 
-    def restart() -> None:
-        server.kill()
-        server.start()
-
     for seed in (9, 20, 31):
-        await play(server.url, Kill.seeded(seed), disturb=restart)
+        await play(server.url, Kill.seeded(seed), disturb=server.restart)
