@@ -1,0 +1,170 @@
+"""Workers: handing over, waiting for credentials, jobs without a task, errors of the store."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import orjson
+import pytest
+
+from seamstream.errors import StoreError
+from seamstream.stores.memory_backend import MemoryBackend
+from seamstream.stores.url import open_store
+from seamstream.tasks import ToolContext, tool
+from seamstream.tasks.journal import QUEUE, TaskJournal, load_task
+from seamstream.tasks.working import MAX_MISSING
+from seamstream.testing.faults import Fault
+from tests.tasks.playing import ASK, TENANT, QuickClock, stage, until
+from tests.tasks.scripted import calls, says
+
+
+async def test_a_worker_that_stops_hands_its_stream_over() -> None:
+    """The answer goes on from the checkpoint; the reader of the task sees one attempt more."""
+    text = "One two three four five six seven eight nine ten."
+    async with stage(lambda results: says(text), [], [Fault.stall(after_events=8)]) as played:
+        task = await played.agent.submit(TENANT, ASK)
+        worker = played.worker()
+        running = asyncio.ensure_future(worker.run())
+        async with asyncio.timeout(10):
+            await until(lambda: bool(played.server.requests and len(played.server.requests[0].sent) > 500))
+            worker.stop()
+            await running
+        handed = [entry.event for entry in await played.entries(task.task_id)]
+        assert handed[-1] == "task_handed_over"
+        assert "task_failed" not in handed
+        [envelope] = await played.worker().drain()
+        assert envelope.state == "succeeded"
+        assert await played.agent.answer(TENANT, task.task_id) == text
+        entries = await played.entries(task.task_id)
+    assert [entry.event for entry in entries].count("recovery_started") == 1
+    assert sum(entry.event == "task_taken_over" for entry in entries) == 1
+
+
+async def test_a_tool_that_runs_comes_to_its_end_first() -> None:
+    arrived, may_end = asyncio.Event(), asyncio.Event()
+
+    @tool(side_effect="idempotent", allow_manual=True)
+    async def send(context: ToolContext) -> str:
+        arrived.set()
+        await may_end.wait()
+        return "sent"
+
+    script = lambda results: says("Sent.") if results else calls(("send", {}))  # noqa: E731
+    async with stage(script, [send]) as played:
+        task = await played.agent.submit(TENANT, ASK)
+        worker = played.worker()
+        running = asyncio.ensure_future(worker.run())
+        async with asyncio.timeout(10):
+            await arrived.wait()
+            worker.stop()
+            may_end.set()
+            await running
+        events = [entry.event for entry in await played.entries(task.task_id)]
+        assert events[-3:] == ["tool_succeeded", "step_succeeded", "task_handed_over"]
+        [envelope] = await played.worker().drain()
+        assert envelope.state == "succeeded"
+
+
+async def test_without_a_credential_a_task_waits_and_asks_nobody() -> None:
+    secrets: dict[str, dict[str, str]] = {}
+    async with stage(lambda results: says("Hello."), credentials=secrets.get) as played:
+        task = await played.agent.submit(TENANT, ASK)
+        [envelope] = await played.worker().drain()
+        assert envelope.state == "waiting"
+        assert (await load_task(played.store, TENANT, task.task_id)).why == "there is no credential"
+        assert played.server.requests == []
+        secrets[TENANT] = {"Authorization": "Bearer s3cret"}
+        await played.agent.enqueue(TENANT, task.task_id)
+        [envelope] = await played.worker().drain()
+        assert envelope.state == "succeeded"
+        assert played.server.requests[0].headers["authorization"] == "Bearer s3cret"
+
+
+async def test_a_job_without_a_task_is_dropped_after_some_time() -> None:
+    async with stage(lambda results: says("Hello.")) as played:
+        await played.store.enqueue(TENANT, QUEUE, orjson.dumps("nobody"))
+        seen = 0
+        while (job := await played.store.claim(TENANT, QUEUE, lease_s=30.0)) is not None:
+            seen = job.deliveries
+            await played.store.release(TENANT, QUEUE, job)
+            if seen == MAX_MISSING - 1:
+                break
+        assert await played.worker().drain() == []
+        assert await played.store.claim(TENANT, QUEUE, lease_s=30.0) is None
+
+
+async def test_two_owners_of_one_task_cannot_both_write() -> None:
+    async with stage(lambda results: says("Hello.")) as played:
+        task = await played.agent.submit(TENANT, ASK)
+        clock = QuickClock()
+        first = await TaskJournal.take(played.store, TENANT, task.task_id, owner="a", clock=clock)
+        second = await TaskJournal.take(played.store, TENANT, task.task_id, owner="b", clock=clock)
+        with pytest.raises(StoreError, match="another owner"):
+            await first.change_task(first.fact("late"), why="late")
+        with pytest.raises(StoreError, match="another owner"):
+            await first.tell(first.fact("late"))
+        await second.tell(second.fact("in_time"))
+        assert [entry.event for entry in await played.entries(task.task_id)][-1] == "in_time"
+
+
+async def test_of_many_takers_at_once_each_epoch_has_one_owner(tmp_path: Any) -> None:
+    url = f"sqlite:///{tmp_path}/store.db"
+    async with (
+        open_store(url) as store,
+        open_store(url) as other,
+        stage(lambda results: says("Hello."), store=store) as played,
+    ):
+        task = await played.agent.submit(TENANT, ASK)
+        takes = [
+            TaskJournal.take(handle, TENANT, task.task_id, owner=str(n), clock=QuickClock())
+            for n in range(20)
+            for handle in (store, other)
+        ]
+        taken = await asyncio.gather(*takes, return_exceptions=True)
+        entries = await played.entries(task.task_id)
+    won = [journal for journal in taken if isinstance(journal, TaskJournal)]
+    assert won
+    assert all(isinstance(each, TaskJournal | StoreError) for each in taken)
+    epochs = [entry.epoch for entry in entries]
+    assert epochs == sorted(epochs)
+    assert len({journal.task.epoch for journal in won}) == len(won)
+
+
+async def test_a_store_that_fails_ends_the_work_and_not_the_task() -> None:
+    class Failing(MemoryBackend):
+        broken = False
+
+        async def compare_and_set(self, *args: Any, **options: Any) -> Any:
+            if self.broken:
+                raise StoreError("the disk is full")
+            return await super().compare_and_set(*args, **options)
+
+    store = Failing()
+
+    @tool(side_effect="none")
+    async def look(context: ToolContext) -> str:
+        store.broken = True
+        return "seen"
+
+    script = lambda results: says("Seen.") if results else calls(("look", {}))  # noqa: E731
+    async with stage(script, [look], store=store) as played:
+        task = await played.agent.submit(TENANT, ASK)
+        assert await played.worker().drain() == []
+        store.broken = False
+        assert (await load_task(store, TENANT, task.task_id)).state == "running"
+        assert await store.claim(TENANT, QUEUE, lease_s=1.0) is None, "it rests before it is tried again"
+
+
+@pytest.mark.parametrize("count", [1, 3])
+async def test_a_task_may_not_be_recovered_for_ever(count: int) -> None:
+    faults = [Fault.reset(after_events=2 + n) for n in range(10)]
+    text = "One two three four five six seven eight nine ten."
+    async with stage(lambda results: says(text), [], faults, max_recoveries=count) as played:
+        task = await played.agent.submit(TENANT, ASK)
+        [envelope] = await played.worker().drain()
+        assert envelope.state == "terminal_failed"
+        assert len(played.server.requests) == count + 1
+        assert f"all {count} recoveries" in (await load_task(played.store, TENANT, task.task_id)).why
+        with pytest.raises(StoreError, match="has no answer"):
+            await played.agent.answer(TENANT, task.task_id)
