@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import orjson
 import pytest
 
 from seamstream.recovery.continuation.facts import Dialect
@@ -75,3 +76,26 @@ async def test_a_task_from_its_request_to_its_answer(dialect: Dialect, fault: Fa
     attempts = {entry.attempt for entry in entries if entry.event == "attempt_started"}
     assert attempts == {entry.attempt for entry in entries if entry.event == "attempt_usage"}
     assert entries[-1].details["final_attempt"] == max(attempts) == (3 if fault == Fault.none() else 4)
+
+
+@pytest.mark.parametrize("dialect", list(ASKS))
+async def test_the_model_is_told_of_calls_that_were_cut_off(dialect: Dialect) -> None:
+    """One call was whole at the cut: it runs, and the other one is a hint in the next user message."""
+    both = calls(("book", {"hotel": "Ritz"}), ("weather", {"city": "a city with a very long name"}))
+    script = lambda results: says("Booked.") if results else both  # noqa: E731
+    fault = Fault.reset(after_text=b"long")
+    store = MemoryBackend()
+    async with FaultServer(ScriptedModel(script), [fault]) as server:
+        model = ModelTarget(server.url_for(dialect), {"model": "test-model"})
+        async with Agent(model, [weather, book], store) as agent:
+            task = await agent.submit("acme", ASKS[dialect])
+            [envelope] = await Worker(agent, ["acme"]).drain()
+        asked = server.requests[-1].raw_body.decode()
+    assert envelope.state == "succeeded"
+    [first, _] = await load_steps(store, "acme", task.task_id)
+    assert [call.tool_name for call in first.tool_calls] == ["book"]
+    assert first.turn is not None
+    assert len(first.turn.hints) == 1
+    assert "weather" in first.turn.hints[0]
+    assert orjson.dumps(first.turn.hints[0]).decode() in asked
+    assert len(server.requests) == 2

@@ -120,7 +120,7 @@ class Agent:
         task = Task(
             tenant=tenant,
             task_id=task_id or self.clock.uuid(),
-            request=body,
+            request=body.decode(),
             dialect=self.model.dialect,
             model=str(orjson.loads(body).get("model", "")),
             input_digest=digest(body),

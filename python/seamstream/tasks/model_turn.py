@@ -95,17 +95,21 @@ class ModelTurn:
         """What to store of a turn."""
         last = turn.attempts[-1].number if turn.attempts else 0
         numbers = self._numbers
-        spans = (Span(span.start, span.end, numbers.get(span.attempt, 0)) for span in self._provenance)
         return TurnRecord(
             turn.text,
             turn.reasoning,
             turn.stop_reason or "other",
             numbers.get(last, self.journal.task.attempts),
             turn.usage,
-            tuple(spans),
+            self._provenance,
             turn.signed_thinking,
             turn.hints,
         )
+
+    def _renumbered(self, spans: Iterable[Span]) -> tuple[Span, ...]:
+        """The spans of a text, with the task's numbers of the attempts."""
+        numbers = self._numbers
+        return tuple(Span(span.start, span.end, numbers.get(span.attempt, 0)) for span in spans)
 
     def bills(self, attempts: Iterable[AttemptRecord]) -> list[Fact]:
         """What each attempt of the run cost, as far as it is known."""
@@ -223,8 +227,10 @@ class ModelTurn:
         ):
             self._note("attempt_failed", record, error="cancelled")
         elif record.input is RunInput.SUCCEED:
-            self._provenance = record.provenance
-            self._note("attempt_succeeded", record, salvaged=record.salvaged, cause=record.cause)
+            self._provenance = self._renumbered(record.provenance)
+            spans = [[span.start, span.end, span.attempt] for span in self._provenance]
+            cut = {"salvaged": record.salvaged, "cause": record.cause}
+            self._note("attempt_succeeded", record, provenance=spans, **cut)
 
     def _note(self, event: str, record: RunEvent, **details: Any) -> None:
         known = {

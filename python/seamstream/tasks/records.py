@@ -171,8 +171,8 @@ class Task:
 
     tenant: str
     task_id: str
-    request: bytes
-    """The first request as the caller wrote it, without credentials."""
+    request: str
+    """The body of the first request as JSON text."""
     dialect: str
     model: str
     input_digest: str
