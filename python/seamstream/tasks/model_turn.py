@@ -218,14 +218,17 @@ class ModelTurn:
             self._note("stream_started", record, model=record.model)
         elif record.input is RunInput.FAIL:
             started = record.state_from is RunState.STREAMING
-            self._note("stream_failed_after_start" if started else "attempt_failed", record)
+            if started:
+                self._note("stream_failed_after_start", record)
+            else:  # nothing that began can be billed by what it told
+                self._note("attempt_failed", record, usage_known=False)
         elif record.input is RunInput.GIVE_UP:
             self._note("run_gave_up", record, why=record.why)
         elif record.input is RunInput.ABORT and record.state_from in (
             RunState.REQUESTING,
             RunState.STREAMING,
         ):
-            self._note("attempt_failed", record, error="cancelled")
+            self._note("attempt_failed", record, error="cancelled", usage_known=False)
         elif record.input is RunInput.SUCCEED:
             self._provenance = self._renumbered(record.provenance)
             spans = [[span.start, span.end, span.attempt] for span in self._provenance]

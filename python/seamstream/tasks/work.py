@@ -13,6 +13,7 @@ import orjson
 from ..errors import HttpFailureError, StoreError, StreamCutError
 from ..recovery.digests import digest
 from ..types import ToolCall, Turn
+from .context import context_of
 from .hold import Hold, Waits
 from .invoking import Invoker, Surroundings
 from .journal import TaskJournal
@@ -181,7 +182,8 @@ class TaskWork:
             raise Waits("waiting_compensation", "a tool call's outcome is unknown")
         if not all(call.settled for call in calls):
             raise Waits("waiting", "a tool call is not approved yet")
-        await self._journal.change_step(self._journal.fact("step_succeeded"), state="succeeded")
+        succeeded = self._journal.fact("step_succeeded", **context_of(self._journal.current_step))
+        await self._journal.change_step(succeeded, state="succeeded")
 
     # ---------------------------------------------------------------- how it ends
 
@@ -197,7 +199,7 @@ class TaskWork:
             await self._fail("output_does_not_fit", None, detail=problem)
             return
         if step.state == "running":
-            succeeded = journal.fact("step_succeeded")
+            succeeded = journal.fact("step_succeeded", **context_of(step, output))
             await journal.change_step(succeeded, state="succeeded", structured_output=output)
         steps = [str(number) for number in range(1, step.number + 1)]
         done = journal.fact(
