@@ -8,9 +8,9 @@ import sys
 from collections.abc import Callable, Sequence
 
 from .._core import __version__
-from . import demo
+from . import audit, demo, tasks, worker
 
-_COMMANDS = (demo,)
+_COMMANDS = (demo, worker, tasks, audit)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..ledger import Entry
 from ..records import FileRef, SourceRef, ToolInvocation
+from ..undoing import undo_of
 from .evidence import Evidence
 from .report import Answer, Note
 from .step_checks import check_steps
@@ -66,8 +66,11 @@ def _tools(evidence: Evidence) -> Iterator[Note]:
 
 def _became(evidence: Evidence, call: ToolInvocation) -> str:
     by = f", settled by {call.resolution}" if call.resolution else ""
-    if undone(evidence.entries, call.id):
+    undo = undo_of(evidence.entries, call.id)
+    if undo == "undone":
         return f"undone{by}"
+    if undo == "asked":
+        return f"executed{by}, a person is to undo it"
     if call.status == "succeeded":
         return f"executed{by}"
     if call.status == "unknown":
@@ -77,12 +80,6 @@ def _became(evidence: Evidence, call: ToolInvocation) -> str:
     if call.status == "started":
         return "unknown" if evidence.task.over else "started, under way"
     return "planned, not executed"
-
-
-def undone(entries: tuple[Entry, ...] | list[Entry], invocation_id: str) -> bool:
-    """Was the effect of a call taken back?"""
-    told = [entry for entry in entries if entry.invocation_id == invocation_id]
-    return any(e.event == "tool_compensated" and e.details.get("outcome") == "undone" for e in told)
 
 
 # ---------------------------------------------------------------- sameness
@@ -167,8 +164,9 @@ def _task(evidence: Evidence) -> Note:
 
 
 def _undo(evidence: Evidence, call: ToolInvocation) -> str:
-    if undone(evidence.entries, call.id):
-        return "undone"
+    undo = undo_of(evidence.entries, call.id)
+    if undo != "not_asked":
+        return {"undone": "undone", "asked": "waits for a person", "failed": "its compensation failed"}[undo]
     if call.status == "failed":
         return "nothing has happened"
     declared = "by its compensation" if call.side_effect == "compensatable" else "by a person"

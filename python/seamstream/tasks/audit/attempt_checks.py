@@ -70,6 +70,8 @@ def check_attempts(evidence: Evidence) -> Findings:
         found.fail(f"the ledger is broken: {problem}")
     if not evidence.entries:
         found.fail("there is no ledger")
+    if evidence.expected is not None and not evidence.has(evidence.expected):
+        found.fail("the ledger does not contain the evidence that was named: it was written anew")
     if evidence.untold:
         events = ", ".join(sorted({fact.event for fact in evidence.untold}))
         found.doubt(f"the last change is not in the ledger ({events}): not yet, or its end was cut off")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from ...stores.backend import Backend
 from ..results import ResultStore
 from .acceptance import accept
@@ -20,14 +22,17 @@ async def audit(
     now_s: float,
     release: Release | None = None,
     results: ResultStore | None = None,
+    expected: str | None = None,
 ) -> Audit:
     """Audit one task; nothing is written. `now_s` is seconds since the epoch.
 
     `release` holds the facts from outside the store, without it rows that need them are unknown; `results` is
-    where result references are read from. StoreError when there is no such task, or it cannot be read.
+    where result references are read from; `expected` is the `evidence_ref` of an earlier envelope or audit,
+    which the ledger must still contain: one that was written anew as a whole does not. StoreError when there
+    is no such task, or it cannot be read.
     """
     evidence = await gather(backend, tenant, task_id, now_s=now_s, release=release, results=results)
-    return judge(evidence)
+    return judge(dataclasses.replace(evidence, expected=expected))
 
 
 def judge(evidence: Evidence) -> Audit:

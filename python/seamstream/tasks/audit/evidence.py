@@ -33,7 +33,8 @@ class Evidence:
     """One task's records and ledger as they stood at one moment.
 
     `broken`: what is wrong with the ledger itself. `unreadable`: why objects behind result references cannot
-    be read, by path. `looked_up`: there was a result store to read them from.
+    be read, by path. `looked_up`: there was a result store to read them from. `expected`: a reference to an
+    entry that the ledger must contain.
     """
 
     tenant: str
@@ -47,6 +48,7 @@ class Evidence:
     cancel_asked: bool = False
     unreadable: Mapping[str, str] = field(default_factory=dict)
     looked_up: bool = False
+    expected: str | None = None
 
     def of(self, *events: str) -> list[Entry]:
         """The entries of these events, in order."""
@@ -75,6 +77,11 @@ class Evidence:
         known = {entry.id for entry in self.entries}
         last = (*self.task.unlogged, *(fact for step in self.steps for fact in step.unlogged))
         return [fact for fact in last if fact.id not in known]
+
+    def has(self, reference: str) -> bool:
+        """Does the ledger contain the entry that this reference names?"""
+        name = (self.tenant, self.task.task_id)
+        return any(reference == reference_to(*name, entry.seq, entry.hash) for entry in self.entries)
 
     @property
     def reference(self) -> str:
