@@ -211,7 +211,11 @@ class ModelTurn:
 
     def record(self, record: Record) -> None:
         """A sink of the run: its arrows become facts."""
-        if not isinstance(record, RunEvent) or record.attempt not in self._mine:
+        if not isinstance(record, RunEvent):
+            return
+        # What a lost owner's attempt had left may be a whole turn: its success is told by who found it.
+        saved = record.input is RunInput.SUCCEED and record.attempt in self._numbers
+        if record.attempt not in self._mine and not saved:
             return
         if record.input is RunInput.STREAM:
             self._began = True
@@ -232,7 +236,7 @@ class ModelTurn:
         elif record.input is RunInput.SUCCEED:
             self._provenance = self._renumbered(record.provenance)
             spans = [[span.start, span.end, span.attempt] for span in self._provenance]
-            cut = {"salvaged": record.salvaged, "cause": record.cause}
+            cut = {"salvaged": record.salvaged, "cause": record.cause, "error": None}
             self._note("attempt_succeeded", record, provenance=spans, **cut)
 
     def _note(self, event: str, record: RunEvent, **details: Any) -> None:

@@ -36,6 +36,9 @@ def _over_budget(evidence: Evidence) -> Alarm:
 
 def _effect_after_failure(evidence: Evidence) -> Alarm:
     failed = {entry.attempt: entry for entry in evidence.of(*_FAILED)}
+    for trail in evidence.attempts:
+        if trail.saved:
+            failed.pop(trail.number, None)
     notes = [
         Note(
             f"tool call {entry.invocation_id} started after its attempt had failed", (failure.seq, entry.seq)

@@ -6,7 +6,7 @@ from ..records import DurableStep
 from .evidence import Evidence
 from .release import RecoveryDecision
 from .report import Findings
-from .trails import STREAMED, AttemptTrail
+from .trails import STREAMED, SUCCEEDED, AttemptTrail
 
 
 def check_limits(evidence: Evidence) -> Findings:
@@ -97,12 +97,12 @@ def _check_trail(evidence: Evidence, trail: AttemptTrail, found: Findings) -> No
         found.fail(f"{name} was never charged to the task", *trail.seqs)
     if not trail.ends and evidence.task.state == "running":
         found.doubt(f"{name} has not ended yet", *trail.seqs)
-    elif len(trail.ends) != 1:
+    elif len(trail.ends) != 1 and not trail.saved:
         found.fail(f"{name} has {len(trail.ends)} ends", *trail.seqs)
     for end in trail.ends:
-        if not trail.succeeded and not end.details.get("error"):
+        if end.event != SUCCEEDED and not end.details.get("error"):
             found.fail(f"{name} failed without an error", end.seq)
-    how = "succeeded" if trail.succeeded else "failed"
+    how = "was saved" if trail.saved else "succeeded" if trail.succeeded else "failed"
     found.show(f"{name} {how}", *trail.seqs)
 
 

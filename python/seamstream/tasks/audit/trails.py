@@ -12,6 +12,7 @@ from ..open_attempts import ENDED, STARTED
 SUCCEEDED: Final = "attempt_succeeded"
 STREAMED: Final = "stream_started"
 BILLED: Final = "attempt_usage"
+OWNER_LOST: Final = "owner_lost"
 COUNTERS: Final = ("input_tokens", "output_tokens")
 
 
@@ -40,6 +41,14 @@ class AttemptTrail:
     @property
     def succeeded(self) -> bool:
         return any(end.event == SUCCEEDED for end in self.ends)
+
+    @property
+    def saved(self) -> bool:
+        """Lost with its owner, and found whole in its checkpoint by the next one."""
+        if [end.event for end in self.ends] != ["attempt_failed", SUCCEEDED]:
+            return False
+        lost, found = (end.details for end in self.ends)
+        return lost.get("error") == OWNER_LOST and bool(found.get("salvaged"))
 
     @property
     def counted(self) -> Entry | None:
