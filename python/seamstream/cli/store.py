@@ -39,8 +39,13 @@ def run_on_store(options: argparse.Namespace, work: Work) -> int:
     try:
         return asyncio.run(_run(options, url, work))
     except SeamstreamError as error:
-        print(f"seamstream: {_without_secrets(str(error), url)}", file=sys.stderr)
+        complain(_without_secrets(str(error), url))
         return FAILED
+
+
+def complain(message: str) -> None:
+    """Write one line to standard error."""
+    print(f"seamstream: {message}", file=sys.stderr)
 
 
 async def _run(options: argparse.Namespace, url: str | None, work: Work) -> int:

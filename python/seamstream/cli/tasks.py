@@ -11,7 +11,7 @@ from ..errors import ConfigurationError
 from ..stores.backend import Backend
 from .rolling_back import LAYERS, roll_back
 from .screen import Screen
-from .store import add_store_arguments, run_on_store
+from .store import add_store_arguments, complain, run_on_store
 from .tasks_view import view, view_all
 from .worker import add_app_argument
 
@@ -83,7 +83,7 @@ def run(options: argparse.Namespace) -> int:
         try:
             await options.command(options, backend, screen)
         except Refused as error:
-            screen.paragraph(f"Refused: {error}.")
+            complain(f"refused: {error}")
             return REFUSED
         return 0
 

@@ -62,7 +62,11 @@ def run(options: argparse.Namespace) -> int:
 
 def agent_of(app: str, backend: Backend) -> AbstractAsyncContextManager[Agent]:
     """The user's agent on this store; ConfigurationError when the factory does not return one."""
-    made: Any = load(app)(backend)
+    factory = load(app)
+    try:
+        made: Any = factory(backend)
+    except Exception as error:
+        raise ConfigurationError(f"{app} broke: {type(error).__name__}: {error}") from error
     if not isinstance(made, AbstractAsyncContextManager):
         raise ConfigurationError(
             f"{app} returned {type(made).__name__}, no async context manager of an Agent"

@@ -15,63 +15,65 @@ from .tool_checks import check_text_side_effects, check_unknown_outcomes
 
 
 @dataclass(frozen=True, slots=True)
-class _Demand:
+class Demand:
+    """What one row asks for. `action`: what the release process does when it does not hold."""
+
     name: str
     standard: str
     action: str
     check: Callable[[Evidence], Findings]
 
 
-_DEMANDS: Final = (
-    _Demand(
+DEMANDS: Final = (
+    Demand(
         "recovery switch",
         "allow_after_start is set on purpose, off or with a limit, and the limit was kept",
         "forbid automatic retries of network errors until the switch and its limit are set",
         check_limits,
     ),
-    _Demand(
+    Demand(
         "attempt ledger",
         "the ledger is whole; each attempt has a beginning, one end, its metadata and its error",
         "add what is missing to the event table; never overwrite an earlier attempt",
         check_attempts,
     ),
-    _Demand(
+    Demand(
         "text side effects",
         "no tool starts before the success of its turn is on record",
         "move the tool into the idempotent layer, or behind the commit",
         check_text_side_effects,
     ),
-    _Demand(
+    Demand(
         "unknown outcomes",
         "each call has an id, an idempotency key and a way to ask or to undo; none is left unknown",
         "stop automatic recovery and move the call into the compensation queue",
         check_unknown_outcomes,
     ),
-    _Demand(
+    Demand(
         "durable steps",
         "tools, files, sources, structured output and their order can be read back",
         "do not keep the final text alone",
         check_steps,
     ),
-    _Demand(
+    Demand(
         "cancellation",
         "provider, tool requests, stream and worker all end",
         "mend the chain of cancellation",
         check_cancellation,
     ),
-    _Demand(
+    Demand(
         "costs",
         "failed and successful attempts all have tokens or cost on record, or a mark that nobody told",
         "do not let the final result overwrite the bill",
         check_costs,
     ),
-    _Demand(
+    Demand(
         "versions",
         "what works is what production has locked, the provider is on record, pre-releases stay apart",
         "isolate pre-releases, and lock what works",
         check_versions,
     ),
-    _Demand(
+    Demand(
         "rollback drills",
         "somebody is responsible for rolling back code, tasks and side effects, and has rehearsed it",
         "do not open tools that write without a way to compensate",
@@ -82,10 +84,10 @@ _DEMANDS: Final = (
 
 def accept(evidence: Evidence) -> tuple[Row, ...]:
     """Judge all nine rows."""
-    return tuple(_judged(number, demand, evidence) for number, demand in enumerate(_DEMANDS, 1))
+    return tuple(_judged(number, demand, evidence) for number, demand in enumerate(DEMANDS, 1))
 
 
-def _judged(number: int, demand: _Demand, evidence: Evidence) -> Row:
+def _judged(number: int, demand: Demand, evidence: Evidence) -> Row:
     found = demand.check(evidence)
     said = (demand.name, demand.standard, demand.action)
     return Row(number, *said, verdict=found.verdict, notes=found.notes)
