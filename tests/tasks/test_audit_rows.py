@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from seamstream.observe.provenance import Span
 from seamstream.stores.memory_backend import MemoryBackend
 from seamstream.tasks.audit import RecoveryDecision, as_text
 from seamstream.tasks.journal import step_key
@@ -124,6 +125,16 @@ def object_at(path: str) -> Spoil:
     return lambda case: case.spoil_step(1, edit)
 
 
+def spans(*spans: Span) -> Spoil:
+    """The last step's text is said to come from elsewhere."""
+
+    def edit(step: DurableStep) -> DurableStep:
+        assert step.turn is not None
+        return dataclasses.replace(step, turn=dataclasses.replace(step.turn, provenance=spans))
+
+    return lambda case: case.spoil_step(3, edit)
+
+
 def later(case: Case) -> None:
     case.now_s += 8 * DAY_S
 
@@ -159,6 +170,9 @@ SPOILS: list[tuple[int, str, Spoil, str]] = [
     (2, "no end", ledger(without("attempt_succeeded", attempt=4)), "attempt 4 has 0 ends"),
     (2, "no error", ledger(changed("stream_failed_after_start", lacking("error"))), "without an error"),
     (2, "no digest", ledger(changed("attempt_started", lacking("request_digest"))), "what was sent"),
+    (2, "characters of another attempt", spans(Span(0, 18, 3)), "not those of the success entry"),
+    (2, "characters of none", spans(Span(0, 18, 9)), "where characters from 0 on came from"),
+    (2, "characters left over", spans(Span(0, 9, 4)), "where characters from 9 on came from"),
     (2, "tampered", lambda case: case.tamper(7, at_s=0.0), "entry 7 was changed"),
     (2, "unreadable", lambda case: case.tamper(7, details=3), "entry 7 cannot be read"),
     (3, "a tool before its turn", ledger(moved_first("tool_started", "stream_started")), "before attempt"),

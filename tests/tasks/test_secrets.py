@@ -1,4 +1,4 @@
-"""No secret reaches a store, a ledger or a log: what the stores have on disk is searched for marked values."""
+"""No secret reaches a store, a ledger or a log: what stores have on disk is searched for marked values."""
 
 from __future__ import annotations
 

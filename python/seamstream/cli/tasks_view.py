@@ -51,7 +51,7 @@ def _facts(task: Task, *, content: bool) -> Iterable[tuple[str, str]]:
     if task.origin:
         yield "origin", task.origin
     if content:
-        yield "request", _one_line(task.request.decode())
+        yield "request", _one_line(task.request)
 
 
 def _view_step(step: DurableStep, screen: Screen, *, content: bool) -> None:

@@ -83,6 +83,7 @@ def check_attempts(evidence: Evidence) -> Findings:
         _check_trail(evidence, trail, found)
     for step in evidence.steps:
         _check_provenance(step, numbers, found)
+        _check_final(evidence, step, found)
     found.show(f"{len(evidence.entries)} entries, each chained to the one before it")
     return found
 
@@ -122,6 +123,16 @@ def _check_provenance(step: DurableStep, numbers: set[int], found: Findings) -> 
         at = span.end
     if at != len(step.turn.text):
         found.fail(f"step {step.step_id}: nobody can say where characters from {at} on came from")
+
+
+def _check_final(evidence: Evidence, step: DurableStep, found: Findings) -> None:
+    """What was said is what the success of its attempt has told."""
+    if step.turn is None:
+        return
+    kept = [[span.start, span.end, span.attempt] for span in step.turn.provenance]
+    for entry in evidence.of(SUCCEEDED):
+        if entry.attempt == step.turn.final_attempt and entry.details.get("provenance") != kept:
+            found.fail(f"step {step.step_id}: its characters are not those of the success entry", entry.seq)
 
 
 def check_costs(evidence: Evidence) -> Findings:
