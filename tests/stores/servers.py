@@ -117,13 +117,16 @@ class RedisServer(Server):
 
 
 class NatsServer(Server):
+    settings = ""
+    storage = "sync_interval: always"
+
     def command(self) -> list[str]:
         beside = Path(sys.executable).parent / "nats-server"
         program = str(beside) if beside.exists() else binary("nats-server")
         config = self.folder / "nats.conf"
         config.write_text(
             f'listen: "{HOST}:{self.port}"\n'
-            f'jetstream {{ store_dir: "{self.folder}", sync_interval: always }}\n'
+            f'jetstream {{ store_dir: "{self.folder}", {self.storage} }}\n{self.settings}\n'
         )
         return [program, "-c", str(config)]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
@@ -11,37 +12,57 @@ import pytest
 
 from seamstream.stores.backend import Job
 from seamstream.stores.nats import NatsBackend
-from seamstream.stores.nats_streams import CHUNK_BYTES, CHUNKS, LIVES, LOGS, WORK
+from seamstream.stores.nats_reading import CHUNKS, LIVES, LOGS, WORK
+from seamstream.stores.nats_streams import CHUNK_BYTES
 from tests.stores.servers import NatsServer
 
 LEASE_S = 1.0
 LONG_S = 30.0
+LAST_WORDS = [
+    ("release", "last", False),
+    ("release", "publish", False),
+    ("release", "purge", True),
+    ("ack", "last", False),
+    ("ack", "publish", False),
+    ("extend", "last", False),
+    ("extend", "publish", False),
+]
+"""What a worker says, before which request it falls asleep, and whether it is taken as said."""
 
 
 @pytest.fixture
 async def stores(nats_server: NatsServer) -> AsyncIterator[list[NatsBackend]]:
     """Three clients: a worker, who took its work over, and a third that must not get it."""
-    opened = [await NatsBackend(nats_server.url).open() for _ in range(3)]
+    prefix = f"test-{uuid.uuid4().hex}"
+    opened = [await NatsBackend(nats_server.url, prefix=prefix).open() for _ in range(3)]
     yield opened
     for store in opened:
         await store.aclose()
 
 
-@pytest.mark.parametrize(
-    ("last_word", "asleep_before", "taken_as_said"),
-    [
-        ("release", "last", False),
-        ("release", "publish", False),
-        ("release", "purge", True),
-        ("ack", "last", False),
-        ("ack", "publish", False),
-        ("extend", "last", False),
-        ("extend", "publish", False),
-    ],
-)
 async def test_a_worker_that_sleeps_past_its_lease_leaves_the_next_one_alone(
-    stores: list[NatsBackend],
+    nats_server: NatsServer, stores: list[NatsBackend], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever its last word was, and before whichever of its requests it fell asleep; all at once, because a
+    lease takes a second at least.
+    """
+    prefix = stores[0]._streams._prefix
+    workers = [await NatsBackend(nats_server.url, prefix=prefix).open() for _ in LAST_WORDS]
+    try:
+        await asyncio.gather(
+            *(
+                _sleeps_past_its_lease(monkeypatch, [worker, *stores[1:]], *case)
+                for worker, case in zip(workers, LAST_WORDS, strict=True)
+            )
+        )
+    finally:
+        for worker in workers:
+            await worker.aclose()
+
+
+async def _sleeps_past_its_lease(
     monkeypatch: pytest.MonkeyPatch,
+    stores: list[NatsBackend],
     last_word: str,
     asleep_before: str,
     taken_as_said: bool,
@@ -60,9 +81,9 @@ async def test_a_worker_that_sleeps_past_its_lease_leaves_the_next_one_alone(
 
     _before(monkeypatch, worker, asleep_before, sleep)
     arguments: dict[str, Any] = {"lease_s": LONG_S} if last_word == "extend" else {}
-    assert await getattr(worker, last_word)(tenant, "q", job, **arguments) is taken_as_said
-    assert await third.claim(tenant, "q", lease_s=LONG_S) is None
-    assert await successor.ack(tenant, "q", taken[0])
+    assert await getattr(worker, last_word)(tenant, "q", job, **arguments) is taken_as_said, tenant
+    assert await third.claim(tenant, "q", lease_s=LONG_S) is None, tenant
+    assert await successor.ack(tenant, "q", taken[0]), tenant
 
 
 async def test_a_claim_that_came_too_late_leaves_the_winner_alone(

@@ -18,7 +18,8 @@ from .backend import Key, Record
 from .in_time import DEFAULT_TIMEOUT_S, in_time
 from .keys import escape, join, split
 from .nats_logs import NatsLogs
-from .nats_streams import RECORDS, TOMBSTONE_S, Found, Streams
+from .nats_reading import RECORDS, Found
+from .nats_streams import TOMBSTONE_S, Streams
 from .nats_work import NatsWork
 
 

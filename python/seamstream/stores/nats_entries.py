@@ -13,7 +13,8 @@ from itertools import count
 from typing import Final
 
 from .backend import LogEntry
-from .nats_streams import LOGS, Found, Streams
+from .nats_reading import LOGS, Found
+from .nats_streams import Streams
 
 NEAR: Final = 16
 """That many entries before the wanted one are read rather than searched."""

@@ -19,7 +19,8 @@ from .in_time import in_time
 from .keys import escape, join
 from .nats_connection import POLL_S
 from .nats_entries import Appended, Entries, State, pack
-from .nats_streams import LIVES, LOGS, Streams
+from .nats_reading import LIVES, LOGS
+from .nats_streams import Streams
 
 PAGE: Final = 256
 SWEPT: Final = 16

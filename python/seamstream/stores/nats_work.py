@@ -16,7 +16,8 @@ from .backend import Job
 from .in_time import in_time
 from .keys import escape
 from .nats_connection import POLL_S
-from .nats_streams import DELETED, LEASES, TOMBSTONE_S, WORK, Found, Streams
+from .nats_reading import DELETED, LEASES, WORK, Found
+from .nats_streams import TOMBSTONE_S, Streams
 
 FEW: Final = 16
 """How many jobs are looked at in one step."""

@@ -12,7 +12,7 @@ from .backend import Key, LogEntry
 from .following import Page, follow_pages
 from .in_time import in_time
 from .keys import escape, join
-from .postgres_pool import PAGE, SWEPT, UNTIL, PostgresPool, digest, ring
+from .postgres_pool import PAGE, SWEPT, UNTIL, PostgresPool, digest, ring, within_limit
 
 _LIVES: Final = "(log.expires_at IS NULL OR log.expires_at > clock_timestamp())"
 
@@ -120,7 +120,7 @@ async def _add_entries(
 ) -> None:
     await connection.executemany(
         "INSERT INTO entry VALUES ($1, $2, $3, $4)",
-        [(tenant, log, last + number, value) for number, value in enumerate(values, 1)],
+        [(tenant, log, last + number, within_limit(value)) for number, value in enumerate(values, 1)],
     )
     await connection.execute(
         "WITH done AS (UPDATE log SET last = $3,"

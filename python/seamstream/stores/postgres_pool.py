@@ -22,6 +22,8 @@ T = TypeVar("T")
 PAGE: Final = 256
 SWEPT: Final = 16
 """How much of what has expired, of any tenant, a write removes on its way."""
+VALUE_BYTES: Final = 2**30 - 2**16
+"""A field, and the message that brings it, are smaller than 1 GiB."""
 CLOSE_S: Final = 2.0
 UNTIL: Final = "clock_timestamp() + make_interval(secs => {})"
 
@@ -129,6 +131,13 @@ class PostgresPool:
 def digest(tenant: str, kind: str, name: str) -> str:
     """What a notification says: recognised by those who wait for it, and telling nothing to others."""
     return hashlib.sha256("\0".join((escape(tenant), kind, name)).encode()).hexdigest()
+
+
+def within_limit(value: bytes) -> bytes:
+    """The value, if PostgreSQL can keep it."""
+    if len(value) > VALUE_BYTES:
+        raise StoreLimitError(f"PostgreSQL takes values up to {VALUE_BYTES} bytes, not {len(value)}")
+    return value
 
 
 async def ring(connection: Any, name: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from .backend import Key, Record
 from .in_time import in_time
 from .keys import join, split
-from .postgres_pool import PAGE, SWEPT, UNTIL, PostgresPool
+from .postgres_pool import PAGE, SWEPT, UNTIL, PostgresPool, within_limit
 
 LIVES: Final = "(record.expires_at IS NULL OR record.expires_at > clock_timestamp())"
 
@@ -27,7 +27,7 @@ class PostgresRecords(PostgresPool):
 
     @in_time
     async def put(self, tenant: str, key: Key, value: bytes, *, ttl_s: float | None = None) -> int:
-        row = await self._row(tenant, _upsert(""), join(key), value, ttl_s)
+        row = await self._row(tenant, _upsert(""), join(key), within_limit(value), ttl_s)
         return int(row["revision"])
 
     @in_time
@@ -35,7 +35,9 @@ class PostgresRecords(PostgresPool):
         self, tenant: str, key: Key, value: bytes, *, revision: int, ttl_s: float | None = None
     ) -> int | None:
         if revision == 0:
-            row = await self._row(tenant, _upsert(f"WHERE NOT {LIVES}"), join(key), value, ttl_s)
+            row = await self._row(
+                tenant, _upsert(f"WHERE NOT {LIVES}"), join(key), within_limit(value), ttl_s
+            )
         else:
             row = await self._row(
                 tenant,
@@ -44,7 +46,7 @@ class PostgresRecords(PostgresPool):
                     f" expires_at = {UNTIL.format('$4::float8')}"
                     f" WHERE tenant = $1 AND key = $2 AND revision = $5 AND {LIVES} RETURNING revision"
                 ),
-                *(join(key), value, ttl_s, revision),
+                *(join(key), within_limit(value), ttl_s, revision),
             )
         return None if row is None else int(row["revision"])
 

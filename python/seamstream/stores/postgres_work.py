@@ -8,7 +8,7 @@ from typing import Any
 from .backend import Job
 from .in_time import in_time
 from .keys import escape
-from .postgres_pool import UNTIL, PostgresPool, digest, ring
+from .postgres_pool import UNTIL, PostgresPool, digest, ring, within_limit
 
 
 class PostgresWork(PostgresPool):
@@ -22,7 +22,7 @@ class PostgresWork(PostgresPool):
             await connection.execute(
                 "INSERT INTO job (tenant, queue, id, body, due_at)"
                 f" VALUES ($1, $2, $3, $4, {UNTIL.format('$5::float8')})",
-                *(escape(tenant), escape(queue), job_id, body, delay_s),
+                *(escape(tenant), escape(queue), job_id, within_limit(body), delay_s),
             )
             await ring(connection, digest(tenant, "queue", queue))
 

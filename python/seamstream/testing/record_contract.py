@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable
 from typing import Final
 
 from ..clock import SystemClock
+from ..errors import StoreLimitError
 from ..stores.backend import Backend, Operator
 from .contract_helpers import LONG_S, RACES, Check, is_gone, large_value, new_tenant, until
 
@@ -48,6 +50,24 @@ async def any_bytes_are_kept(one: Backend, two: Backend) -> None:
         found = await two.get(tenant, ("v",))
         assert found is not None
         assert found.value == value
+
+
+async def long_keys_are_kept_or_refused(one: Backend, two: Backend) -> None:
+    """A key of 500 characters is kept. A much longer one may be too long; that is a StoreLimitError, and the
+    store goes on.
+    """
+    tenant = new_tenant()
+    for key in (("k" * 500,), ("a", "b" * 498)):
+        await one.put(tenant, key, b"x")
+        await one.append(tenant, key, [b"x"])
+        assert await two.get(tenant, key) is not None
+        assert len(await two.read(tenant, key)) == 1
+    huge = "".join(f"{number}," for number in range(20_000))
+    if await _is_taken(one.put(tenant, (huge,), b"x")):
+        assert await two.get(tenant, (huge,)) is not None
+    if await _is_taken(one.append(tenant, (huge,), [b"x"])):
+        assert len(await two.read(tenant, (huge,))) == 1
+    assert await one.put(tenant, ("k",), b"x")
 
 
 async def compare_and_set_compares(one: Backend, two: Backend) -> None:
@@ -138,9 +158,19 @@ RECORD_CHECKS: Final[tuple[Check, ...]] = (
     records_have_revisions,
     racing_puts_raise_the_revision,
     any_bytes_are_kept,
+    long_keys_are_kept_or_refused,
     compare_and_set_compares,
     compare_and_set_has_one_winner,
     records_expire,
     scans_find_whole_segments,
     tenants_stay_apart,
 )
+
+
+async def _is_taken(call: Awaitable[object]) -> bool:
+    """Was it not refused for a limit?"""
+    try:
+        await call
+    except StoreLimitError:
+        return False
+    return True

@@ -6,7 +6,7 @@ import asyncio
 from typing import Final
 
 from ..stores.backend import Backend
-from .contract_helpers import LONG_S, SOON_S, Check, new_tenant
+from .contract_helpers import LONG_S, SOON_S, Check, large_value, new_tenant
 
 
 async def work_is_claimed_once(one: Backend, two: Backend) -> None:
@@ -25,6 +25,17 @@ async def work_is_claimed_once(one: Backend, two: Backend) -> None:
     await asyncio.gather(work(one), work(two))
     assert sorted(claimed, key=int) == [str(number).encode() for number in range(40)]
     assert await one.claim(tenant, "other", lease_s=LONG_S) is None
+
+
+async def large_work_is_kept(one: Backend, two: Backend) -> None:
+    """A job's body may be larger than any store's message."""
+    tenant = new_tenant()
+    await one.enqueue(tenant, "q", large_value())
+    for deliveries, last_word in ((1, two.release), (2, two.ack)):
+        job = await two.claim(tenant, "q", lease_s=LONG_S)
+        assert job is not None
+        assert (job.body, job.deliveries) == (large_value(), deliveries)
+        assert await last_word(tenant, "q", job)
 
 
 async def lost_leases_are_delivered_again(one: Backend, two: Backend) -> None:
@@ -49,7 +60,7 @@ async def leases_can_be_extended(one: Backend, two: Backend) -> None:
     await one.enqueue(tenant, "q", b"job")
     job = await one.claim(tenant, "q", lease_s=1.0)
     assert job is not None
-    waiting = asyncio.create_task(two.claim(tenant, "q", lease_s=LONG_S, wait_s=1.6))
+    waiting = asyncio.create_task(two.claim(tenant, "q", lease_s=LONG_S, wait_s=1.3))
     while not waiting.done():
         assert await one.extend(tenant, "q", job, lease_s=1.0)
         await asyncio.wait({waiting}, timeout=0.25)
@@ -89,6 +100,7 @@ async def waiting_workers_are_woken(one: Backend, two: Backend) -> None:
 
 WORK_CHECKS: Final[tuple[Check, ...]] = (
     work_is_claimed_once,
+    large_work_is_kept,
     lost_leases_are_delivered_again,
     leases_can_be_extended,
     work_can_be_released,
