@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from aiohttp import ClientSession
+from cryptography.fernet import Fernet
 
 from seamstream.stores.backend import Backend
 from seamstream.tasks import Agent, ModelTarget
@@ -29,6 +30,11 @@ async def with_session(store: Backend) -> AsyncIterator[Agent]:
         tools = [booking_tool(os.environ["TEST_SERVICE_URL"])]
         async with Agent(target, tools, store, session=session, on_event=heard) as made:
             yield made
+
+
+def cipher() -> Fernet:
+    """What encrypts the store, as `--cipher` takes it."""
+    return Fernet(os.environ["TEST_KEY"])
 
 
 def nothing(store: Backend) -> None:

@@ -11,9 +11,10 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from cryptography.fernet import Fernet
 
 from seamstream.stores.backend import Backend
-from seamstream.tasks import open_store
+from seamstream.tasks import EncryptedBackend, open_store
 from seamstream.tasks.ledger import ledger_key
 from seamstream.tasks.versions import versions_of
 from seamstream.testing import Fault, FaultServer
@@ -196,6 +197,24 @@ async def test_a_task_is_shown_without_its_content(cli: CommandLine, store: Back
     assert (await cli.tasks("list", "--state", "lost")).status == 2
     other = await cli.run("tasks", "show", task_id, "--tenant", "other")
     assert other.status == 2
+
+
+async def test_an_encrypted_store_is_read_with_its_key(cli: CommandLine, store: Backend) -> None:
+    key = Fernet.generate_key().decode()
+    async with office(EncryptedBackend(store, Fernet(key))) as at:
+        task_id = await finished(at)
+    cipher = ("--cipher", "tests.cli.durable_app:cipher")
+    with_key = CommandLine(cli.path, {"TEST_KEY": key})
+    shown = await with_key.tasks("show", task_id, "--content", *cipher)
+    assert [words for words in CONTENT if words not in shown.out] == []
+    assert "5 of 9 rows pass" in (await with_key.audit(task_id, *cipher)).out
+    for blind in (
+        await cli.tasks("show", task_id),
+        await CommandLine(cli.path, {"TEST_KEY": Fernet.generate_key().decode()}).audit(task_id, *cipher),
+        await cli.audit(task_id, *cipher),
+    ):
+        assert (blind.status, blind.out) == (2, "")
+        assert "Traceback" not in blind.err
 
 
 async def test_a_person_settles_a_call_and_work_goes_on(cli: CommandLine, store: Backend) -> None:

@@ -25,6 +25,7 @@ from seamstream.errors import StoreError
 from seamstream.stores.backend import Backend
 from seamstream.stores.url import open_store
 from seamstream.tasks import Agent, Entry, ModelTarget, read_ledger
+from seamstream.tasks.audit import Audit, audit
 from seamstream.tasks.journal import load_task
 from seamstream.tasks.ledger import chain_problems, ledger_key
 from seamstream.tasks.open_attempts import lost_attempts
@@ -74,6 +75,8 @@ class Trial:
     kill: Kill
     entries: list[Entry] = field(default_factory=list)
     service: Service = field(default_factory=Service)
+    failing: dict[str, str] = field(default_factory=dict)
+    """Rows of the audit that do not pass though they need no release file, and why."""
     answer: str = ""
     requests: int = 0
     killed: bool = False
@@ -161,6 +164,7 @@ async def play(store_url: str, kill: Kill, *, disturb: Callable[[], None] | None
                     after = await store.read(tenant, ledger_key(task_id))
                     assert after == before, "a late write came through"
                 trial.entries = await read_ledger(store, tenant, task_id)
+                trial.failing = failing_rows(await audit(store, tenant, task_id, now_s=agent.clock.wall()))
                 trial.answer = await agent.answer(tenant, task_id)
                 trial.requests = len(model.requests)
                 kept = {entry.value.hex() for entry in await store.read(tenant, ledger_key(task_id))}
@@ -171,9 +175,17 @@ async def play(store_url: str, kill: Kill, *, disturb: Callable[[], None] | None
     return trial
 
 
+def failing_rows(audited: Audit) -> dict[str, str]:
+    """Those that the store alone can judge."""
+    by_release = ("recovery switch", "cancellation", "versions", "rollback drills")
+    judged = [row for row in audited.rows if row.name not in by_release]
+    return {row.name: str(row.notes) for row in judged if row.verdict != "pass"}
+
+
 def check(trial: Trial) -> None:
     """Whatever happened, this holds."""
     entries, service = trial.entries, trial.service
+    assert trial.failing == {}
     assert chain_problems(entries) == []
     assert lost_attempts(entries) == []
     assert trial.count("workflow_succeeded") == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import io
 import logging
 import uuid
 from collections.abc import Iterator
@@ -13,10 +14,14 @@ import orjson
 import pytest
 from cryptography.fernet import Fernet
 
+from seamstream.cli.screen import Screen
+from seamstream.cli.tasks_view import view
 from seamstream.stores.backend import Backend
 from seamstream.stores.url import open_store
 from seamstream.tasks import Agent, EncryptedBackend, ModelTarget, ToolContext, Worker, tool
+from seamstream.tasks.audit import as_json, as_junit, as_text, audit
 from seamstream.tasks.ledger import ledger_key
+from seamstream.tasks.operating import show_task
 from seamstream.testing import FaultServer
 from seamstream.testing.faults import Fault
 from tests.stores.servers import Server
@@ -60,7 +65,18 @@ async def work(store: Backend, tools: list[Any]) -> str:
         assert envelope.state == "succeeded"
         assert server.requests[0].headers["authorization"].endswith(HEADER)
     ledger = await store.read(task.tenant, ledger_key(task.task_id))
-    return b"\n".join(entry.value for entry in ledger).decode()
+    entries = b"\n".join(entry.value for entry in ledger).decode()
+    return entries + await printed(store, task.tenant, task.task_id)
+
+
+async def printed(store: Backend, tenant: str, task_id: str) -> str:
+    """What the commands print about a task."""
+    out = io.StringIO()
+    audited = await audit(store, tenant, task_id, now_s=0.0)
+    for form in (as_text, as_json, as_junit):
+        out.write(form(audited))
+    view(await show_task(store, tenant, task_id), Screen(out, colour=False), content=False)
+    return out.getvalue()
 
 
 def on_disk(folder: Path) -> Iterator[bytes]:

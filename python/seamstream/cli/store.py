@@ -69,7 +69,12 @@ async def _opened(url: str | None, cipher: str | None) -> AsyncIterator[Backend]
 def _encrypted(backend: Backend, cipher: Any) -> Backend:
     from ..stores.encrypted import EncryptedBackend
 
-    return EncryptedBackend(backend, cipher if hasattr(cipher, "decrypt") else cipher())
+    if hasattr(cipher, "decrypt"):
+        return EncryptedBackend(backend, cipher)
+    try:
+        return EncryptedBackend(backend, cipher())
+    except Exception as error:
+        raise ConfigurationError(f"the cipher broke: {type(error).__name__}: {error}") from error
 
 
 def _without_secrets(message: str, url: str | None) -> str:
