@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import logging
 import tempfile
 import time
 from collections.abc import Iterator
@@ -113,6 +114,7 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help=f"write {RESULT.relative_to(ROOT)}")
     parser.add_argument("--small", action="store_true", help="a tenth of it")
     options = parser.parse_args()
+    logging.disable(logging.CRITICAL)  # drivers tell at length that a killed server is away
     share = 10 if options.small else 1
     rows = []
     for store in STORES:

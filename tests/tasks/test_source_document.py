@@ -111,10 +111,8 @@ async def test_probe_3_cancelling_ends_the_stream() -> None:
             await until(lambda: played.server.requests[0].client_left_at is not None)
         entries = await played.entries(task.task_id)
     assert envelope.state == "aborted"
-    assert [entry.event for entry in entries if entry.step_id == "1"][-2:] == [
-        "attempt_failed",
-        "step_failed",
-    ]
+    events = [entry.event for entry in entries if entry.step_id == "1"]
+    assert events[-3:] == ["attempt_failed", "attempt_usage", "step_failed"]
     assert len(played.server.requests) == 1
 
 

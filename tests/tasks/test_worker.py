@@ -7,14 +7,18 @@ from typing import Any
 
 import orjson
 import pytest
+from obstore.store import MemoryStore
 
 from seamstream.errors import StoreError
 from seamstream.stores.memory_backend import MemoryBackend
 from seamstream.stores.url import open_store
-from seamstream.tasks import ToolContext, tool
+from seamstream.tasks import Agent, ResultStore, ToolContext, Worker, tool
+from seamstream.tasks.invoking import MAX_EXECUTIONS
 from seamstream.tasks.journal import QUEUE, TaskJournal, load_task
 from seamstream.tasks.working import MAX_MISSING
+from seamstream.testing import FakeClock
 from seamstream.testing.faults import Fault
+from tests.tasks.dying import DyingBackend
 from tests.tasks.playing import ASK, TENANT, QuickClock, stage, until
 from tests.tasks.scripted import calls, says
 
@@ -154,6 +158,58 @@ async def test_a_store_that_fails_ends_the_work_and_not_the_task() -> None:
         store.broken = False
         assert (await load_task(store, TENANT, task.task_id)).state == "running"
         assert await store.claim(TENANT, QUEUE, lease_s=1.0) is None, "it rests before it is tried again"
+
+
+async def test_a_call_that_ends_its_workers_is_given_up() -> None:
+    """Each of them dies while the tool runs; the sixth does not start it again."""
+    started = asyncio.Event()
+    runs = 0
+
+    @tool(side_effect="none")
+    async def look(context: ToolContext) -> str:
+        nonlocal runs
+        runs += 1
+        started.set()
+        return await asyncio.Event().wait()  # type: ignore[return-value]
+
+    script = lambda results: says("; ".join(results)) if results else calls(("look", {}))  # noqa: E731
+    clock = FakeClock()
+    async with stage(script, [look], store=MemoryBackend(clock=clock)) as played:
+        task = await played.agent.submit(TENANT, ASK)
+        for _ in range(MAX_EXECUTIONS):
+            started.clear()
+            lost = DyingBackend(played.store, 0, "before")
+            async with Agent(played.agent.model, [look], lost, clock=QuickClock()) as agent:
+                dying = asyncio.ensure_future(Worker(agent, [TENANT]).drain())
+                await started.wait()
+                lost.dead = True
+                dying.cancel()
+                await asyncio.gather(dying, return_exceptions=True)
+            await clock.advance(31.0)
+        await played.worker().drain()
+        answer = await played.agent.answer(TENANT, task.task_id)
+    assert runs == MAX_EXECUTIONS
+    assert answer == f"its worker was lost {MAX_EXECUTIONS} times while it ran"
+
+
+async def test_all_of_a_task_can_be_forgotten() -> None:
+    @tool(side_effect="none")
+    async def look(context: ToolContext) -> str:
+        return "x" * 5000
+
+    objects = MemoryStore()
+    results = ResultStore(objects, inline_bytes=1000)
+    script = lambda results: says("Seen.") if results else calls(("look", {}))  # noqa: E731
+    async with stage(script, [look], results=results) as played:
+        task = await played.agent.submit(TENANT, ASK)
+        with pytest.raises(StoreError, match="is not over"):
+            await played.agent.forget(TENANT, task.task_id)
+        await played.worker().drain()
+        assert len(objects.list().collect()) == 1
+        await played.agent.forget(TENANT, task.task_id)
+        assert [key async for key, _ in played.store.scan(TENANT)] == []
+        assert await played.entries(task.task_id) == []
+        assert objects.list().collect() == []
 
 
 @pytest.mark.parametrize("count", [1, 3])

@@ -22,8 +22,8 @@ from ..stores.backend import Backend, Key
 from ..stores.backend_checkpoints import BackendCheckpointStore
 from ..types import Event
 from .invoking import Approve
-from .journal import QUEUE, TaskJournal, load_steps, load_task, task_key
-from .ledger import read_ledger
+from .journal import QUEUE, TaskJournal, load_steps, load_task, step_key, task_key
+from .ledger import ledger_key, read_ledger
 from .records import Envelope, FileRef, SourceRef, Task
 from .results import ResultStore
 from .target import ModelTarget
@@ -152,6 +152,23 @@ class Agent:
         # A task that runs has a job, and its worker looks for the record; one that waits has none.
         if (await load_task(self.store, tenant, task_id)).state in ("waiting", "waiting_compensation"):
             await self.enqueue(tenant, task_id)
+
+    async def forget(self, tenant: str, task_id: str) -> None:
+        """Delete all that is kept of a task that is over, its ledger included; StoreError while it is not.
+
+        The task's own record goes last, so that what was cut short can be done again.
+        """
+        if not (await load_task(self.store, tenant, task_id)).over:
+            raise StoreError(f"task {task_id} is not over")
+        for step in await load_steps(self.store, tenant, task_id):
+            for call in step.tool_calls:
+                if call.result_ref is not None and self.results is not None:
+                    await self.results.delete(tenant, call.result_ref)
+            await self.checkpoints(tenant).delete(f"{task_id}/{step.step_id}")
+            await self.store.delete(tenant, step_key(task_id, step.number))
+        await self.store.drop(tenant, ledger_key(task_id))
+        await self.store.delete(tenant, cancel_key(task_id))
+        await self.store.delete(tenant, task_key(task_id))
 
     async def envelope(self, tenant: str, task_id: str) -> Envelope:
         """How the task stands."""

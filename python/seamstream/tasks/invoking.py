@@ -28,6 +28,8 @@ Approval = Literal["approve", "deny", "wait"]
 Approve = Callable[[ToolContext, str, dict[str, Any]], Awaitable[Approval]]
 """Asked before a call starts, with its context, the tool's name and its arguments. "wait": people decide."""
 
+MAX_EXECUTIONS: Final = 5
+"""A call that only reads is not started again so often: it may be what ends its workers."""
 MAX_POLL_FAILURES: Final = 5
 """A job whose state cannot be asked so often in a row goes to the manual queue."""
 
@@ -103,6 +105,8 @@ class Invoker:
             await self._begin(call, tool)
         elif call.job_id is not None and tool.job is not None:
             await self._poll(call, tool, self._context(call))
+        elif call.status == "started" and not tool.writes and call.executions >= MAX_EXECUTIONS:
+            await self._failed(call, f"its worker was lost {call.executions} times while it ran")
         elif call.status == "started" and not tool.writes:
             await self._execute(call, tool, read_arguments(tool.parameters, call.arguments))
         else:

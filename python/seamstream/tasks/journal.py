@@ -80,6 +80,8 @@ class TaskJournal:
         self._step_revision = 0
         self._noted: list[Fact] = []
         self._attempts: dict[tuple[str, int], int] = {}
+        self.billed: set[int] = set()
+        """Attempts whose usage is in the ledger, or on its way there."""
         self._writing = asyncio.Lock()
 
     @classmethod
@@ -210,6 +212,7 @@ class TaskJournal:
             for entry in entries
             if entry.event == STARTED
         }
+        self.billed = {entry.attempt for entry in entries if entry.event == "attempt_usage"}
         known = {entry.id for entry in entries}
         untold = [fact for fact in self._unlogged() if fact.id not in known]
         return await self.ledger.try_append([*untold, *self._taking_over(former, entries, untold)])

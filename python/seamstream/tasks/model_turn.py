@@ -21,7 +21,7 @@ from ..recovery.digests import digest
 from ..recovery.prepare import Attempt, AttemptRefusal, AttemptRequest, PrepareAnswer
 from ..recovery.states import RunInput, RunState
 from ..stores.checkpoints import StreamCheckpointStore
-from ..stream import stream
+from ..stream import Run, stream
 from ..types import AttemptRecord, Event, Plan, Turn
 from .journal import TaskJournal
 from .prices import bill
@@ -55,6 +55,7 @@ class ModelTurn:
     _began: bool = False
     _provenance: tuple[Span, ...] = ()
     _broken: Exception | None = None
+    _run: Run | None = None
 
     async def run(self, document: Mapping[str, Any], headers: Mapping[str, str], keep: Keep) -> None:
         """Stream the turn, and let `keep` store it before the run's checkpoint goes.
@@ -81,12 +82,13 @@ class ModelTurn:
         )
         try:
             async with run:
+                self._run = run
                 async for event in run:
                     if self.on_event is not None:
                         self.on_event(event)
                 await keep(run.turn)
-        except Exception as error:
-            self._tell_bills(run.turn.attempts if self._began else ())
+        except BaseException as error:
+            self._note_bills()
             if self._broken is not None:
                 raise self._broken from error
             raise
@@ -112,24 +114,29 @@ class ModelTurn:
         return tuple(Span(span.start, span.end, numbers.get(span.attempt, 0)) for span in spans)
 
     def bills(self, attempts: Iterable[AttemptRecord]) -> list[Fact]:
-        """What each attempt of the run cost, as far as it is known."""
-        task = self.journal.task
-        return [
-            self.journal.fact(
-                "attempt_usage",
-                attempt=self._numbers[attempt.number],
-                provider_request_id=attempt.request_id,
-                **bill(
-                    attempt.usage, model=task.model, dialect=self.target.dialect, prices=self.target.prices
-                ),
-            )
+        """What each attempt of the run cost, as far as it is known. Each is told once."""
+        numbers, billed = self._numbers, self.journal.billed
+        unbilled = [
+            attempt
             for attempt in attempts
-            if attempt.number in self._numbers
+            if attempt.number in numbers and numbers[attempt.number] not in billed
         ]
+        billed |= {numbers[attempt.number] for attempt in unbilled}
+        return [self._bill(attempt) for attempt in unbilled]
 
-    def _tell_bills(self, attempts: Iterable[AttemptRecord]) -> None:
-        for fact in self.bills(attempts):
-            self.journal.note(fact)
+    def _bill(self, attempt: AttemptRecord) -> Fact:
+        model, target = self.journal.task.model, self.target
+        return self.journal.fact(
+            "attempt_usage",
+            attempt=self._numbers[attempt.number],
+            provider_request_id=attempt.request_id,
+            **bill(attempt.usage, model=model, dialect=target.dialect, prices=target.prices),
+        )
+
+    def _note_bills(self) -> None:
+        if self._run is not None:
+            for fact in self.bills(self._run.turn.attempts):
+                self.journal.note(fact)
 
     # ---------------------------------------------------------------- before an attempt
 
@@ -219,7 +226,9 @@ class ModelTurn:
             return
         if record.input is RunInput.STREAM:
             self._began = True
-            self._note("stream_started", record, model=record.model)
+            asked = self.journal.current_step.input_digest
+            model = record.model or self.journal.task.model
+            self._note("stream_started", record, model=model, input_digest=asked)
         elif record.input is RunInput.FAIL:
             started = record.state_from is RunState.STREAMING
             if started:

@@ -66,6 +66,17 @@ class ResultStore:
             raise StoreError(f"result {ref.path} is not what was kept: its checksum differs")
         return data
 
+    async def delete(self, tenant: str, ref: ResultRef) -> None:
+        """Delete the object; one that is gone already is no error."""
+        if not ref.path.startswith(_home(tenant)):
+            raise StoreError(f"result {ref.path} is not of this tenant")
+        try:
+            await self._objects.delete_async(ref.path)
+        except FileNotFoundError:
+            return
+        except Exception as error:
+            raise StoreError(f"result {ref.path} could not be deleted: {error}") from error
+
 
 def _home(tenant: str) -> str:
     return f"{escape(tenant)}/"

@@ -27,6 +27,8 @@ from .versions import versions_of
 if TYPE_CHECKING:
     from .agent import Agent
 
+MAX_OWNERS: Final = 200
+"""A task that so many workers have begun with may be what ends them."""
 FINISHES: Final = ("end_turn", "stop_sequence")
 """Stop reasons of a turn that is an answer. One that was cut short or filtered is none."""
 
@@ -60,6 +62,7 @@ class TaskWork:
         versions = self._journal.fact("worker_versions", **versions_of(self._agent.model.policy))
         await self._journal.change_task(versions, state="running", why="")
         try:
+            self._check_owners()
             self._check_schema()
             while not await self._step():
                 self._hold.check_start()
@@ -89,6 +92,10 @@ class TaskWork:
         await self._journal.tell(self._journal.fact("task_handed_over", owner=self._journal.task.owner))
 
     # ---------------------------------------------------------------- a step
+
+    def _check_owners(self) -> None:
+        if self._journal.task.epoch > MAX_OWNERS:
+            raise BudgetSpent(f"the task has had {MAX_OWNERS} owners")
 
     def _check_schema(self) -> None:
         """A task's output is read by the schema that it began with, or not at all."""
