@@ -68,6 +68,20 @@ def names() -> dict[str, Any]:
     return names
 
 
+async def test_a_durable_task_in_ten_lines(
+    provider: FaultServer,
+    names: dict[str, Any],
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    await run_block(block_with("seamstream.tasks import"), provider.url, names)
+    assert capsys.readouterr().out.strip() == SAID
+    assert len(provider.requests) == 2
+    assert provider.requests[0].body["tools"][0]["name"] == "weather"
+
+
 def text_in(printed: str) -> str:
     return "".join(re.findall(r'"text_delta","text":"(.*?)"', printed))
 
@@ -174,7 +188,7 @@ async def test_a_reader_comes_back(
 
 
 def test_every_python_block_is_run_above() -> None:
-    assert len(blocks("python")) == 8
+    assert len(blocks("python")) == 9
 
 
 def test_every_command_is_a_target() -> None:
