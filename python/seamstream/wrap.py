@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final, TypeVar
 
+from .bedrock import wrap_bedrock
 from .clock import BlockingClock
 from .errors import ConfigurationError
 from .httpx import RecoveryTransport, SyncRecoveryTransport
@@ -13,6 +14,7 @@ from .recovery.continuation.profile import Profile
 from .recovery.continuation.profiles import ProfileBook
 from .recovery.policy import RecoveryPolicy
 from .stores.checkpoints import StreamCheckpointStore
+from .transports.botocore_internals import is_botocore
 from .transports.httpx_module import module_of
 from .transports.sdk_internals import (
     google_http_clients,
@@ -41,7 +43,8 @@ def wrap(
     clock: BlockingClock | None = None,
     profiles: ProfileBook | Iterable[Profile] | None = None,
 ) -> C:
-    """A client like `client` (openai, anthropic, google-genai; async, sync) over a recovering transport.
+    """A client like `client` (openai, anthropic, google-genai; async, sync) over a recovering transport, or
+    one of boto3 or aiobotocore for Bedrock, whose `converse_stream` is made whole.
 
     The client that is passed in stays as it is, and both share their connections. The SDK's own retries are
     off in the new one, because there is one budget for all of them. `store` is for async clients.
@@ -57,6 +60,8 @@ def wrap(
             )
         return with_transports(http_client, lambda inner: SyncRecoveryTransport(inner, policy, **shared))
 
+    if is_botocore(client):
+        return wrap_bedrock(client, policy, store=store, **shared)
     if is_google(client):
         google: C = google_over(client, *map(recovering, google_http_clients(client)))
         return google
