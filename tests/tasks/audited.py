@@ -16,8 +16,8 @@ from seamstream.stores.backend import Backend
 from seamstream.tasks import Agent, ModelTarget, OutputSchema, Price, ResultStore, ToolContext, Worker, tool
 from seamstream.tasks.audit import Audit, Drill, Provider, RecoveryDecision, Release, Row, audit
 from seamstream.tasks.audit.release import CANCEL_REACHES
-from seamstream.tasks.journal import step_key
 from seamstream.tasks.ledger import Entry, Ledger, ledger_key, read_ledger
+from seamstream.tasks.reading import step_key
 from seamstream.tasks.records import DurableStep, Fact, decode_step, encode
 from seamstream.tasks.versions import versions_of
 from seamstream.testing import Fault, FaultServer

@@ -26,9 +26,9 @@ from seamstream.stores.backend import Backend
 from seamstream.stores.url import open_store
 from seamstream.tasks import Agent, Entry, ModelTarget, read_ledger
 from seamstream.tasks.audit import Audit, audit
-from seamstream.tasks.journal import load_task
 from seamstream.tasks.ledger import chain_problems, ledger_key
 from seamstream.tasks.open_attempts import lost_attempts
+from seamstream.tasks.reading import load_task
 from seamstream.testing import FaultServer
 from tests.tasks.mortal_worker import Job, main
 from tests.tasks.scripted import ScriptedModel

@@ -11,7 +11,7 @@ from seamstream.clock import SystemClock
 from seamstream.stores.backend import Backend
 from seamstream.tasks import Agent, Entry, ModelTarget, Task, ToolContext, Worker, read_ledger
 from seamstream.tasks.invoking import Approval
-from seamstream.tasks.journal import load_steps, load_task
+from seamstream.tasks.reading import load_steps, load_task
 from seamstream.tasks.records import ToolInvocation
 from seamstream.testing import FaultServer
 from seamstream.testing.answer import Answer

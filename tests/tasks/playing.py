@@ -14,7 +14,7 @@ from seamstream.recovery.policy import RecoveryPolicy
 from seamstream.stores.backend import Backend
 from seamstream.stores.memory_backend import MemoryBackend
 from seamstream.tasks import Agent, DurableStep, Entry, ModelTarget, Price, Tool, Worker, read_ledger
-from seamstream.tasks.journal import load_steps
+from seamstream.tasks.reading import load_steps
 from seamstream.testing import FaultServer
 from seamstream.testing.answer import Answer
 from seamstream.testing.faults import Fault

@@ -10,8 +10,8 @@ import pytest
 from seamstream.recovery.continuation.facts import Dialect
 from seamstream.stores.memory_backend import MemoryBackend
 from seamstream.tasks import Agent, ModelTarget, ToolContext, ToolFailed, Worker, read_ledger, tool
-from seamstream.tasks.journal import load_steps
 from seamstream.tasks.ledger import chain_problems
+from seamstream.tasks.reading import load_steps
 from seamstream.testing import FaultServer
 from seamstream.testing.faults import Fault
 from tests.tasks.scripted import ScriptedModel, calls, says

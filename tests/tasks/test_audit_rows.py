@@ -11,7 +11,7 @@ import pytest
 from seamstream.observe.provenance import Span
 from seamstream.stores.memory_backend import MemoryBackend
 from seamstream.tasks.audit import RecoveryDecision, as_text
-from seamstream.tasks.journal import step_key
+from seamstream.tasks.reading import step_key
 from seamstream.tasks.records import DurableStep, Fact, ToolInvocation
 from tests.tasks.audited import Case, Facts, finished
 

@@ -10,7 +10,7 @@ import pytest
 
 from seamstream.recovery.policy import RecoveryPolicy
 from seamstream.tasks import FileRef, OutputSchema, SourceRef, ToolContext, checksum, tool
-from seamstream.tasks.journal import load_task
+from seamstream.tasks.reading import load_task
 from seamstream.testing.faults import Fault
 from tests.tasks.playing import ASK, TENANT, stage, until
 from tests.tasks.scripted import calls, says

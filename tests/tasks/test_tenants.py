@@ -31,8 +31,9 @@ from seamstream.tasks import (
     read_ledger,
     tool,
 )
-from seamstream.tasks.journal import QUEUE, TaskJournal, load_steps, load_task, step_key, task_key
+from seamstream.tasks.journal import TaskJournal
 from seamstream.tasks.ledger import ledger_key
+from seamstream.tasks.reading import QUEUE, load_steps, load_task, step_key, task_key
 from seamstream.tasks.records import decode_step, encode
 from seamstream.testing import FaultServer
 from tests.tasks.playing import ASK, QuickClock

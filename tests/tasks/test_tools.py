@@ -27,7 +27,8 @@ from seamstream.tasks import (
     read_ledger,
     tool,
 )
-from seamstream.tasks.journal import TaskJournal, load_steps
+from seamstream.tasks.journal import TaskJournal
+from seamstream.tasks.reading import load_steps
 from seamstream.testing import FaultServer
 from tests.tasks.scripted import ScriptedModel, calls, says
 from tests.tasks.service import Service, booking_tool

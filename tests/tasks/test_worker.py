@@ -14,7 +14,8 @@ from seamstream.stores.memory_backend import MemoryBackend
 from seamstream.stores.url import open_store
 from seamstream.tasks import Agent, ResultStore, ToolContext, Worker, tool
 from seamstream.tasks.invoking import MAX_EXECUTIONS
-from seamstream.tasks.journal import QUEUE, TaskJournal, load_task
+from seamstream.tasks.journal import TaskJournal
+from seamstream.tasks.reading import QUEUE, load_task
 from seamstream.tasks.working import MAX_MISSING
 from seamstream.testing import FakeClock
 from seamstream.testing.faults import Fault

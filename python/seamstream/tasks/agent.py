@@ -22,8 +22,9 @@ from ..stores.backend import Backend, Key
 from ..stores.backend_checkpoints import BackendCheckpointStore
 from ..types import Event
 from .invoking import Approve
-from .journal import QUEUE, TaskJournal, load_steps, load_task, step_key, task_key
+from .journal import TaskJournal
 from .ledger import ledger_key, read_ledger
+from .reading import QUEUE, load_steps, load_task, step_key, task_key
 from .records import Envelope, FileRef, SourceRef, Task
 from .results import ResultStore
 from .target import ModelTarget

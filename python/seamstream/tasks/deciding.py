@@ -9,9 +9,10 @@ import orjson
 from ..clock import Clock
 from ..errors import StoreError
 from ..stores.backend import Backend
-from .journal import TaskJournal, load_steps, load_task
+from .journal import TaskJournal
 from .ledger import read_ledger
 from .operating import enqueue
+from .reading import load_steps, load_task
 from .records import DurableStep, Task, ToolInvocation
 from .refusal import Refused
 from .results import INLINE_BYTES

@@ -6,7 +6,7 @@ from ..clock import Clock
 from ..errors import StaleOwner, StoreError
 from ..stores.backend import Backend, Job
 from .hold import HandOver
-from .journal import QUEUE
+from .reading import QUEUE
 
 
 class Lease:

@@ -16,8 +16,9 @@ from ..clock import Clock
 from ..recovery.policy import RecoveryPolicy
 from ..stores.backend import Backend
 from .agent import cancel_key
-from .journal import QUEUE, TaskJournal, load_steps, load_task
+from .journal import TaskJournal
 from .ledger import Entry, read_ledger
+from .reading import QUEUE, load_steps, load_task
 from .records import DurableStep, Task, TaskState, ToolInvocation, decode_task
 from .refusal import Refused
 from .versions import versions_of

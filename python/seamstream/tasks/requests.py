@@ -9,7 +9,8 @@ import orjson
 from ..errors import StoreError
 from .conversation import Answered, conversation_of
 from .hold import Waits
-from .journal import TaskJournal, load_steps
+from .journal import TaskJournal
+from .reading import load_steps
 from .records import ResultRef, ToolInvocation
 
 if TYPE_CHECKING:

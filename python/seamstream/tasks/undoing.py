@@ -11,8 +11,9 @@ from typing import Any, Literal
 
 from ..within import within
 from .agent import Agent
-from .journal import TaskJournal, load_steps, load_task
+from .journal import TaskJournal
 from .ledger import Entry, read_ledger
+from .reading import load_steps, load_task
 from .records import DurableStep, ToolInvocation
 from .refusal import Refused
 from .schema import read_arguments

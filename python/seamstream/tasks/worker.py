@@ -15,8 +15,8 @@ from typing import Final
 from ..errors import StoreError
 from ..stores.backend import Job, Operator
 from .agent import Agent
-from .journal import QUEUE
 from .lease import Lease
+from .reading import QUEUE
 from .records import Envelope
 from .working import Working
 

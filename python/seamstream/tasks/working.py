@@ -16,8 +16,9 @@ from ..errors import SeamstreamError, StaleOwner, StoreError
 from ..stores.backend import Job
 from .agent import Agent, cancel_key
 from .hold import HandOver
-from .journal import TaskJournal, is_closed, task_key
+from .journal import TaskJournal
 from .lease import Lease
+from .reading import is_closed, task_key
 from .records import Envelope
 from .work import TaskWork
 

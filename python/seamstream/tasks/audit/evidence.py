@@ -15,8 +15,8 @@ from ...stores.backend import Backend, Record
 from ...stores.encoding import decode_record
 from ...stores.keys import escape
 from ..agent import cancel_key
-from ..journal import task_key
 from ..ledger import GENESIS, Entry, chain_problems, ledger_key, reference_to
+from ..reading import task_key
 from ..records import DurableStep, Fact, ResultRef, Task, ToolInvocation, decode_step, decode_task
 from ..results import ResultStore
 from .release import Release
