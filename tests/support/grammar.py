@@ -10,7 +10,9 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from seamstream.testing.render_bedrock import unframe
 from tests.corpus.stream import Dialect
+from tests.support.bedrock_grammar import check_events
 from tests.support.cut_state import events_of
 
 _OPENS = {"content-start": "content", "tool-call-start": "call", "citation-start": "citation"}
@@ -20,7 +22,9 @@ _CLOSES = {"content-end": "content", "tool-call-end": "call", "citation-end": "c
 
 def assert_well_formed(dialect: Dialect, data: bytes, *, whole: bool) -> None:
     """`whole`: the answer came to its end; else it may stop anywhere, but only between events."""
-    if dialect in _GRAMMARS:
+    if dialect == "bedrock":
+        check_events(list(unframe(data)), whole)
+    elif dialect in _GRAMMARS:
         _GRAMMARS[dialect]([json.loads(event) for event in events_of(data)], whole)
 
 

@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
+from seamstream.testing.render_bedrock import frame
 from tests.corpus import STREAMS
 from tests.corpus.stream import CorpusStream, Dialect
 from tests.support.grammar import assert_well_formed
 from tests.support.wire import frames
 
-CHECKED = [stream for stream in STREAMS if stream.dialect in ("ollama", "cohere")]
+CHECKED = [stream for stream in STREAMS if stream.dialect in ("ollama", "cohere", "bedrock")]
 
 
 def _sse(*events: dict[str, Any]) -> bytes:
@@ -23,11 +24,22 @@ def _ndjson(*lines: dict[str, Any]) -> bytes:
     return "".join(f"{json.dumps(line)}\n" for line in lines).encode()
 
 
+def _frames(*events: tuple[str, dict[str, Any]]) -> bytes:
+    return b"".join(frame(kind, payload, exception=kind.endswith("Exception")) for kind, payload in events)
+
+
 START, END = {"type": "message-start", "id": "a"}, {"type": "message-end", "delta": {}}
 OPEN, CLOSE = {"type": "content-start", "index": 0}, {"type": "content-end", "index": 0}
 DELTA = {"type": "content-delta", "index": 0}
 CHAT = {"message": {"content": "a"}, "done": False}
 DONE = {"message": {"content": ""}, "done": True}
+BEGIN, STOP, USAGE = ("messageStart", {"role": "assistant"}), ("messageStop", {}), ("metadata", {})
+FAILED = ("throttlingException", {"message": "no"})
+CALL, SHUT = {"toolUse": {"toolUseId": "t", "name": "f"}}, ("contentBlockStop", {"contentBlockIndex": 0})
+OPENED = ("contentBlockStart", {"contentBlockIndex": 0, "start": CALL})
+SAID = ("contentBlockDelta", {"contentBlockIndex": 0, "delta": {"text": "a"}})
+FED = ("contentBlockDelta", {"contentBlockIndex": 0, "delta": {"toolUse": {"input": "{}"}}})
+NEXT = ("contentBlockDelta", {"contentBlockIndex": 1, "delta": {"text": "a"}})
 BROKEN: list[tuple[Dialect, bytes]] = [
     ("cohere", _sse(START, OPEN, DELTA, END)),
     ("cohere", _sse(START, DELTA, END)),
@@ -37,6 +49,23 @@ BROKEN: list[tuple[Dialect, bytes]] = [
     ("cohere", _sse(START, END, END)),
     ("cohere", _sse(START, OPEN, CLOSE)),
     ("cohere", _sse(OPEN, CLOSE, END)),
+    ("bedrock", _frames(SAID, SHUT, STOP)),
+    ("bedrock", _frames(BEGIN, BEGIN, SAID, SHUT, STOP)),
+    ("bedrock", _frames(BEGIN, SAID, SHUT)),
+    ("bedrock", _frames(BEGIN, SAID, STOP)),
+    ("bedrock", _frames(BEGIN, SAID, NEXT, SHUT, STOP)),
+    ("bedrock", _frames(BEGIN, SAID, SHUT, SHUT, STOP)),
+    ("bedrock", _frames(BEGIN, SAID, SHUT, SAID, SHUT, STOP)),
+    ("bedrock", _frames(BEGIN, SAID, FED, SHUT, STOP)),
+    ("bedrock", _frames(BEGIN, FED, SHUT, STOP)),
+    ("bedrock", _frames(BEGIN, OPENED, OPENED, SHUT, STOP)),
+    ("bedrock", _frames(BEGIN, OPENED, SAID, SHUT, STOP)),
+    ("bedrock", _frames(BEGIN, STOP, STOP)),
+    ("bedrock", _frames(BEGIN, STOP, SAID, SHUT)),
+    ("bedrock", _frames(BEGIN, STOP, USAGE, USAGE)),
+    ("bedrock", _frames(BEGIN, USAGE, STOP)),
+    ("bedrock", _frames(BEGIN, FAILED, STOP)),
+    ("bedrock", _frames(BEGIN, STOP, FAILED)),
     ("ollama", _ndjson(CHAT)),
     ("ollama", _ndjson(DONE, DONE)),
     ("ollama", _ndjson(CHAT, DONE, CHAT)),

@@ -78,6 +78,8 @@ impl Dialect for Bedrock {
                 let text = &part.signature[from..to];
                 write_nested(index, ("reasoningContent", "signature"), text, out);
             }
+            // It begins with its first delta, and had none: all of it was an echo.
+            (PartKind::Text, Change::Closed) if part.text.is_empty() => {}
             (_, Change::Closed) => {
                 write_event("contentBlockStop", format!("{{\"contentBlockIndex\":{index}}}").as_bytes(), out);
             }
