@@ -10,7 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from seamstream.testing import FaultServer
 from tests.house.imports import ROOT
+from tests.tasks.service import Service
 
 APP = "tests.cli.durable_app:agent"
 
@@ -55,3 +57,9 @@ class CommandLine:
 
     async def audit(self, *arguments: str) -> Ended:
         return await self.run("audit", *arguments, "--tenant", "acme")
+
+
+def reach(cli: CommandLine, model: FaultServer, service: Service) -> CommandLine:
+    """The commands' application talks to these."""
+    urls = {"TEST_MODEL_URL": model.url_for("openai-chat"), "TEST_SERVICE_URL": service.url}
+    return CommandLine(cli.path, urls)

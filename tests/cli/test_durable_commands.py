@@ -1,63 +1,25 @@
-"""`seamstream worker`, `tasks` and `audit` as processes of their own, on one SQLite file."""
+"""`seamstream tasks` and `seamstream audit` as processes of their own, on one SQLite file."""
 
 from __future__ import annotations
 
-import asyncio
 import json
-import signal
-from asyncio.subprocess import Process
-from collections.abc import AsyncIterator
 from pathlib import Path
 from xml.etree import ElementTree
 
-import pytest
 from cryptography.fernet import Fernet
 
 from seamstream.stores.backend import Backend
-from seamstream.tasks import EncryptedBackend, open_store
-from seamstream.tasks.ledger import ledger_key
+from seamstream.tasks import EncryptedBackend
 from seamstream.tasks.versions import versions_of
-from seamstream.testing import Fault, FaultServer
-from tests.cli.durable import APP, CommandLine
+from seamstream.testing import FaultServer
+from tests.cli.durable import APP, CommandLine, reach
 from tests.house.test_public_names import run_python
 from tests.tasks.audited import POLICY
 from tests.tasks.operated import NO_WAY_BACK, Office, office, one_room
 from tests.tasks.scripted import ScriptedModel
-from tests.tasks.service import Service
 
 CONTENT = ("Ritz", "Book a room", "The room is booked")
 """What no command prints unless it is asked to: from arguments and results, requests and answers."""
-
-
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[Backend]:
-    async with open_store(f"sqlite:///{tmp_path / 'tasks.db'}") as opened:
-        yield opened
-
-
-@pytest.fixture
-def cli(tmp_path: Path) -> CommandLine:
-    return CommandLine(tmp_path / "tasks.db")
-
-
-def reach(cli: CommandLine, model: FaultServer, service: Service) -> CommandLine:
-    """The commands' application talks to these."""
-    urls = {"TEST_MODEL_URL": model.url_for("openai-chat"), "TEST_SERVICE_URL": service.url}
-    return CommandLine(cli.path, urls)
-
-
-async def wait_for(store: Backend, task_id: str, event: str) -> None:
-    async with asyncio.timeout(60):
-        async for entry in store.follow("acme", ledger_key(task_id)):
-            if json.loads(entry.value)["event"] == event:
-                return
-
-
-async def hear(process: Process, word: str) -> None:
-    assert process.stdout is not None
-    async with asyncio.timeout(60):
-        while word != (await process.stdout.readline()).decode().strip():
-            assert not process.stdout.at_eof()
 
 
 async def finished(at: Office) -> str:
@@ -82,54 +44,6 @@ def release_file(path: Path, provider: str) -> Path:
     }
     path.write_text(json.dumps(document), "utf-8")
     return path
-
-
-# ---------------------------------------------------------------- worker
-
-
-@pytest.mark.parametrize("app", [APP, "tests.cli.durable_app:with_session"])
-async def test_a_worker_hands_over_and_another_goes_on(cli: CommandLine, store: Backend, app: str) -> None:
-    stalled = [Fault.none(), Fault.stall(after_text=b"room")]
-    async with (
-        office(store) as at,
-        Service() as service,
-        FaultServer(ScriptedModel(one_room), stalled) as model,
-    ):
-        cli = reach(cli, model, service)
-        task_id = await at.submit()
-        worker = ("worker", "--app", app, "--tenant", "acme", "--lease-s", "20")
-        first = await cli.start(*worker)
-        await hear(first, "TextDelta")
-        first.send_signal(signal.SIGTERM)
-        _, err = await first.communicate()
-        assert first.returncode == 0, err.decode()
-        second = await cli.start(*worker)
-        await wait_for(store, task_id, "workflow_succeeded")
-        second.send_signal(signal.SIGINT)
-        await second.communicate()
-        assert second.returncode == 0
-        assert [action for action, _ in service.calls] == ["book"]
-    events = [entry.event for entry in await at.told(task_id)]
-    assert events.index("task_handed_over") < events.index("task_taken_over")
-    audited = await cli.audit(task_id)
-    assert "5 of 9 rows pass" in audited.out
-
-
-@pytest.mark.parametrize(
-    ("app", "why"),
-    [
-        ("tests.cli.durable_app", "is not of the form module:name"),
-        ("tests.cli.durable_app:nobody", "cannot be loaded: AttributeError"),
-        ("tests.cli.nowhere:agent", "cannot be loaded: ModuleNotFoundError"),
-        ("tests.cli.durable_app:nothing", "returned NoneType, no async context manager of an Agent"),
-        ("tests.cli.durable_app:broken", "broke: RuntimeError: the factory broke"),
-    ],
-)
-async def test_an_application_that_is_none_is_named(cli: CommandLine, app: str, why: str) -> None:
-    ended = await cli.run("worker", "--app", app, "--tenant", "acme")
-    assert ended.status == 2
-    assert why in ended.err
-    assert "Traceback" not in ended.err
 
 
 # ---------------------------------------------------------------- audit
