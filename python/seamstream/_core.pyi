@@ -14,6 +14,7 @@ __all__ = [
     "SseDecoder",
     "SseEvent",
     "__version__",
+    "bedrock_frame",
 ]
 
 __version__: Final[str]
@@ -27,6 +28,9 @@ class CoreError(Exception):
 
 class FrameTooLargeError(CoreError):
     """One event is larger than `max_event_bytes`."""
+
+def bedrock_frame(name: str, payload: bytes) -> bytes:
+    """One event of an AWS event stream, with its checksums; `payload` is its JSON."""
 
 @final
 class SseEvent:

@@ -23,7 +23,10 @@ QUESTION: dict[str, Any] = {
     "stream": True,
     "max_tokens": 500,
     "messages": [{"role": "user", "content": "Why is the sea salt?"}],
-    "input": "Why is the sea salt?",  # as Responses wants it; the others do not look at it
+    # as others want it; those above do not look at it
+    "input": "Why is the sea salt?",
+    "store": False,
+    "contents": [{"role": "user", "parts": [{"text": "Why is the sea salt?"}]}],
 }
 ANSWER = Answer(
     (Text(tokens("Rivers carry salt from the rocks to the sea, and the sea keeps it when water rises.")),)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -23,12 +23,20 @@ from seamstream import (
     WaitingForCredentials,
 )
 from seamstream.stores.memory_backend import MemoryBackend
-from seamstream.testing import Fault
-from tests.stream.conftest import TEXT
+from seamstream.testing import Dialect, Fault
+from tests.stream.conftest import QUESTION, TEXT
 
 AT_ONCE = RecoveryPolicy(backoff=BackoffPolicy(first_s=0.0, max_s=0.0), checkpoint_every_s=0.0)
 SECRETS = {"Authorization": "Bearer secret-1", "x-api-key": "secret-2", "Cookie": "secret-3"}
 STALLS = Fault.stall(after_events=14)
+ASKED = {
+    **QUESTION,
+    "stream": True,
+    "store": False,
+    "input": "Where is north?",
+    "contents": [{"role": "user", "parts": [{"text": "Where is north?"}]}],
+}
+"""What each dialect wants to see, in one request."""
 
 
 def taken(here: Any, store: Any, **options: Any) -> Any:
@@ -71,6 +79,19 @@ async def test_the_id_is_enough(place: Any) -> None:
     assert here.requests[1].headers["authorization"] == "Bearer mine"
     assert {"secret-2", "secret-3"}.isdisjoint(here.requests[1].headers.values())
     assert await store.get("r") is None
+
+
+@pytest.mark.parametrize("dialect", get_args(Dialect))
+async def test_every_dialect_is_taken_over(place: Any, dialect: Dialect) -> None:
+    """The second attempt asks for the rest alone, and not for the whole answer again."""
+    store = BackendCheckpointStore(MemoryBackend(), "t")
+    async with place([STALLS]) as here:
+        await die(here, store, json=ASKED)
+        run, events = await read(taken(here, store))
+    assert "".join(event.text for event in events if isinstance(event, TextDelta)) == TEXT
+    assert [(seam.plan, seam.cause) for seam in run.turn.seams] == [("R1", "ResumedFromCheckpoint")]
+    assert [record.strategy for record in run.turn.attempts] in ([None, "prompt"], [None, "prefill"])
+    assert len(here.requests) == 2
 
 
 async def test_no_header_is_ever_stored(place: Any) -> None:

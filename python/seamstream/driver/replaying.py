@@ -1,8 +1,6 @@
 """A stored turn as bytes of its dialect, so that a fresh core knows it as if it had just been received.
 
-The core has no other way in, on purpose: whatever it holds, it has read from a stream. In most dialects the
-beginning of the next call closes the one before it. Half arguments stay half all the same, but a call whose
-arguments had not begun would seem complete, so of those only one that comes last is written.
+The core has no other way in, on purpose: whatever it holds, it has read from a stream.
 """
 
 from __future__ import annotations
@@ -10,20 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-import orjson
-
 from ..recovery.continuation.facts import Dialect
-from ..types import PartialToolCall, Snapshot, ToolCall
+from ..types import Snapshot
+from .replaying_blocks import bedrock, cohere, ollama
+from .replaying_google import gemini, interactions
+from .replaying_parts import calls_in_a_row, named_sse, sse, thinking_blocks
 from .replaying_responses import responses
-
-_NOT_BEGUN: Final = ("", "{}")
-"""Arguments of which nothing has come, or only what some servers send in their place."""
 
 
 def replay(dialect: Dialect, turn: Snapshot) -> bytes:
-    """The events that bring a fresh splice to where `turn` stands. Without any it starts anew."""
-    write = _WRITERS.get(dialect)
-    return b"".join(write(turn)) if write is not None else b""
+    """The events that bring a fresh splice to where `turn` stands."""
+    return b"".join(_WRITERS[dialect](turn))
 
 
 def _chat(turn: Snapshot) -> Iterator[bytes]:
@@ -34,7 +29,7 @@ def _chat(turn: Snapshot) -> Iterator[bytes]:
         yield _chunk(turn, {"refusal": turn.refusal})
     if turn.text:
         yield _chunk(turn, {"content": turn.text})
-    for index, call in enumerate(_calls(turn)):
+    for index, call in enumerate(calls_in_a_row(turn)):
         function = {"name": call.name, "arguments": call.arguments}
         yield _chunk(
             turn, {"tool_calls": [{"index": index, "id": call.id, "type": "function", "function": function}]}
@@ -44,20 +39,16 @@ def _chat(turn: Snapshot) -> Iterator[bytes]:
     usage = turn.usage
     if usage.input_tokens is not None or usage.output_tokens is not None:
         counters = {"prompt_tokens": usage.input_tokens or 0, "completion_tokens": usage.output_tokens or 0}
-        yield _data({**_envelope(turn), "choices": [], "usage": counters})
+        yield sse({**_envelope(turn), "choices": [], "usage": counters})
 
 
 def _chunk(turn: Snapshot, delta: dict[str, Any], finish_reason: str | None = None) -> bytes:
     choice = {"index": 0, "delta": delta, "finish_reason": finish_reason}
-    return _data({**_envelope(turn), "choices": [choice]})
+    return sse({**_envelope(turn), "choices": [choice]})
 
 
 def _envelope(turn: Snapshot) -> dict[str, Any]:
     return {"id": turn.response_id, "object": "chat.completion.chunk", "created": 0, "model": turn.model}
-
-
-def _data(document: dict[str, Any]) -> bytes:
-    return b"data: " + orjson.dumps(document) + b"\n\n"
 
 
 def _anthropic(turn: Snapshot) -> Iterator[bytes]:
@@ -87,44 +78,34 @@ def _anthropic(turn: Snapshot) -> Iterator[bytes]:
 
 def _blocks(turn: Snapshot) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
     """The content blocks as their start and their deltas; calls come last, the unfinished one behind all."""
-    yield from _thinking(turn)
+    for block in thinking_blocks(turn):
+        yield _thinking(block) if block["type"] == "thinking" else (block, [])
     if turn.text:
         yield {"type": "text", "text": ""}, [{"type": "text_delta", "text": turn.text}]
-    for call in _calls(turn):
+    for call in calls_in_a_row(turn):
         start = {"type": "tool_use", "id": call.id, "name": call.name, "input": {}}
         yield start, [{"type": "input_json_delta", "partial_json": call.arguments}]
 
 
-def _calls(turn: Snapshot) -> list[ToolCall | PartialToolCall]:
-    begun = [call for call in turn.in_flight_tools[:-1] if call.arguments.strip() not in _NOT_BEGUN]
-    return [*turn.completed_tool_calls, *begun, *turn.in_flight_tools[-1:]]
-
-
-def _thinking(turn: Snapshot) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
-    """Signed blocks as they were; what was thought beyond them has no signature."""
-    signed = ""
-    for raw in turn.signed_thinking:
-        block = orjson.loads(raw)
-        thought = block.get("thinking", "")
-        signed += thought
-        if block.get("type") != "thinking":
-            yield block, []
-            continue
-        deltas = [{"type": "thinking_delta", "thinking": thought}] if thought else []
-        deltas.append({"type": "signature_delta", "signature": block.get("signature", "")})
-        yield {"type": "thinking", "thinking": "", "signature": ""}, deltas
-    rest = turn.reasoning.removeprefix(signed)
-    if rest:
-        delta = {"type": "thinking_delta", "thinking": rest}
-        yield {"type": "thinking", "thinking": "", "signature": ""}, [delta]
+def _thinking(block: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    thought, signature = block["thinking"], block.get("signature", "")
+    deltas = [{"type": "thinking_delta", "thinking": thought}] if thought else []
+    if signature:
+        deltas.append({"type": "signature_delta", "signature": signature})
+    return {"type": "thinking", "thinking": "", "signature": ""}, deltas
 
 
 def _event(name: str, **fields: Any) -> bytes:
-    return b"event: " + name.encode() + b"\n" + _data({"type": name, **fields})
+    return named_sse(name, {"type": name, **fields})
 
 
 _WRITERS: Final[dict[Dialect, Callable[[Snapshot], Iterator[bytes]]]] = {
     "openai-chat": _chat,
     "openai-responses": responses,
     "anthropic": _anthropic,
+    "gemini": gemini,
+    "gemini-interactions": interactions,
+    "ollama": ollama,
+    "cohere": cohere,
+    "bedrock": bedrock,
 }

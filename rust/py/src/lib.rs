@@ -1,6 +1,7 @@
 //! `seamstream._core`: conversions and error mapping only; what it does is in `seamstream-core`.
 
 mod errors;
+mod frame;
 mod json;
 mod splice;
 mod sse;
@@ -11,6 +12,8 @@ use pyo3::prelude::*;
 mod _core {
     #[pymodule_export]
     use super::errors::{CoreError, FrameTooLargeError};
+    #[pymodule_export]
+    use super::frame::bedrock_frame;
     #[pymodule_export]
     use super::json::JsonScanner;
     #[pymodule_export]
