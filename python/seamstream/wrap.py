@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final, TypeVar
 
-from .bedrock import wrap_bedrock
 from .clock import BlockingClock
 from .errors import ConfigurationError
 from .httpx import RecoveryTransport, SyncRecoveryTransport
@@ -61,6 +60,8 @@ def wrap(
         return with_transports(http_client, lambda inner: SyncRecoveryTransport(inner, policy, **shared))
 
     if is_botocore(client):
+        from .bedrock import wrap_bedrock  # whoever has no such client does not wait for it
+
         return wrap_bedrock(client, policy, store=store, **shared)
     if is_google(client):
         google: C = google_over(client, *map(recovering, google_http_clients(client)))
