@@ -89,6 +89,10 @@ def after_the_end(facts: Facts) -> Facts:
     return [*facts, dataclasses.replace(started, event="task_aborted"), started]
 
 
+def billed_twice(facts: Facts) -> Facts:
+    return [*facts, next(fact for fact in reversed(facts) if fact.event == "attempt_usage")]
+
+
 def started_again(facts: Facts) -> Facts:
     write = next(fact for fact in facts if fact.event == "tool_started" and fact.invocation_id == "2-1")
     return [*facts, write]
@@ -190,6 +194,7 @@ SPOILS: list[tuple[int, str, Spoil, str]] = [
     (6, "workers not covered", drill("cancel", covers=("provider", "tools", "stream")), "cover: worker"),
     (6, "work after the end", ledger(after_the_end), "follows the end"),
     (7, "no bill", ledger(without("attempt_usage", attempt=1)), "attempt 1 has neither"),
+    (7, "billed twice", ledger(billed_twice), "attempt 4 was billed again"),
     (8, "nothing locked", release(versions={}), "locks no versions"),
     (8, "another version", locked("aiohttp", "0.1"), "0.1 is locked"),
     (8, "not installed", locked("surprise", "1.0"), "surprise 1.0 is locked, and did not work"),

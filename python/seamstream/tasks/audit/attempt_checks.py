@@ -136,10 +136,12 @@ def _check_final(evidence: Evidence, step: DurableStep, found: Findings) -> None
 
 
 def check_costs(evidence: Evidence) -> Findings:
-    """Row 7. Every attempt, failed ones too, has its usage, or an entry that says that nobody reported it."""
+    """Row 7. Every attempt, failed ones too, has its usage once, or a mark that nobody reported it."""
     found = Findings()
     for trail in evidence.attempts:
-        if trail.counted is not None:
+        if len(trail.bills) > 1:
+            found.fail(f"attempt {trail.number} was billed again", *(bill.seq for bill in trail.bills))
+        elif trail.counted is not None:
             cost = trail.counted.details.get("cost")
             priced = "no price was given" if cost is None else f"cost {cost:g}"
             found.show(f"attempt {trail.number}: tokens are on record, {priced}", trail.counted.seq)
