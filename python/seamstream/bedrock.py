@@ -12,12 +12,13 @@ from urllib.parse import urlsplit
 
 from aiohttp import ServerTimeoutError
 
+from .bedrock_reader import RecoveredChunks, WatchedChunks
 from .clock import BlockingClock, SystemClock
 from .driver import Driver, RunSpec
 from .driver.observing import Observer
 from .effects import Effect, Fail, Open, Opened, Read
 from .errors import ConfigurationError
-from .httpx_reader import ObservedStream, SyncObservedStream, SyncRecoveredStream
+from .httpx_reader import SyncObservedStream, SyncRecoveredStream
 from .observe.hooks import Sink
 from .recovery.continuation.dialects import form_of
 from .recovery.continuation.profile import Profile
@@ -29,8 +30,15 @@ from .stores.checkpoints import StreamCheckpointStore
 from .surface import RUN_ID_HEADER, Asked, Surface, TransportErrors
 from .sync_runner import SyncRunner
 from .transports.aiohttp import AiohttpFrameTooLarge, AiohttpStreamCutError
-from .transports.botocore_async import AsyncRaw, AsyncWatched, BotocoreUpstream, RecoveredChunks
-from .transports.botocore_internals import Call, is_async, is_wrapped, recovering
+from .transports.botocore_async import AsyncRaw, BotocoreUpstream
+from .transports.botocore_internals import (
+    Call,
+    is_async,
+    is_over_aiohttp,
+    is_wrapped,
+    recovering,
+    service_of,
+)
 from .transports.botocore_sync import (
     SyncBotocoreUpstream,
     SyncRaw,
@@ -59,17 +67,25 @@ def wrap_bedrock(
 
     botocore's own retries do not see these calls: there is one budget for all. `store` is for async clients.
     """
-    if is_wrapped(client):
-        raise ConfigurationError("this client is wrapped already")
-    if store is not None and not is_async(client):
-        raise ConfigurationError("a checkpoint store needs an async client")
-    if policy is not None and policy.fallbacks:
-        raise ConfigurationError("a Bedrock client signs for its own endpoint, so it has no fallbacks")
+    _check(client, policy, store)
     clock = clock or SystemClock()
     surface = Surface(policy, stores=store is not None, sinks=sinks, clock=clock, profiles=profiles)
     send = _AsyncCalls(surface, store) if is_async(client) else _SyncCalls(surface, clock)
     wrapped: C = recovering(client, OPERATIONS, send)
     return wrapped
+
+
+def _check(client: Any, policy: RecoveryPolicy | None, store: StreamCheckpointStore | None) -> None:
+    if (service := service_of(client)) != "bedrock-runtime":
+        raise ConfigurationError(f"cannot wrap a client of {service}, only one of bedrock-runtime")
+    if is_wrapped(client):
+        raise ConfigurationError("this client is wrapped already")
+    if is_async(client) and not is_over_aiohttp(client):
+        raise ConfigurationError("of aiobotocore's clients only those over aiohttp can be wrapped")
+    if store is not None and not is_async(client):
+        raise ConfigurationError("a checkpoint store needs an async client")
+    if policy is not None and policy.fallbacks:
+        raise ConfigurationError("a Bedrock client signs for its own endpoint, so it has no fallbacks")
 
 
 class _Calls:
@@ -118,10 +134,7 @@ class _SyncCalls(_Calls):
             return call.untouched()
         prepared = call.with_body(1, None, {}).create()
         answer = self._observed if spec.mode == "observe" else self._recovered
-        success, error = call.parsed(prepared, lambda request: answer(spec, call, request))
-        if error is not None:
-            raise error
-        return success
+        return call.result(call.parsed(prepared, lambda request: answer(spec, call, request)))
 
     def _recovered(self, spec: RunSpec, call: Call, first: Any) -> Any:
         def send(effect: Open) -> Any:
@@ -167,10 +180,7 @@ class _AsyncCalls(_Calls):
             return await call.untouched()
         prepared = await call.with_body(1, None, {}).create()
         answer = self._observed if spec.mode == "observe" else self._recovered
-        success, error = await call.parsed(prepared, lambda request: answer(spec, call, request))
-        if error is not None:
-            raise error
-        return success
+        return call.result(await call.parsed(prepared, lambda request: answer(spec, call, request)))
 
     async def _recovered(self, spec: RunSpec, call: Call, first: Any) -> Any:
         async def send(effect: Open) -> Any:
@@ -202,7 +212,7 @@ class _AsyncCalls(_Calls):
             raise
         if not _answered(observer, response, self._media_types):
             return response
-        return _whole(spec, response, AsyncRaw(ObservedStream(AsyncWatched(response.raw), observer)))
+        return _whole(spec, response, AsyncRaw(WatchedChunks(response.raw, observer)))
 
 
 def _answered(observer: Observer, response: Any, media_types: tuple[str, ...]) -> bool:

@@ -56,7 +56,7 @@ class RecoveredStream:
         """The reader leaves, or has got everything."""
         if not self._over:
             self._over = True
-            if _is_whole(self._runner.driver):
+            if is_whole(self._runner.driver):
                 await self._runner.next()
             self._runner.cancel()
             await self._upstream.finish()
@@ -83,7 +83,7 @@ class SyncRecoveredStream:
         """The reader leaves, or has got everything."""
         if not self._over:
             self._over = True
-            if _is_whole(self._runner.driver):
+            if is_whole(self._runner.driver):
                 self._runner.next()
             self._runner.cancel()
 
@@ -127,9 +127,13 @@ class ObservedStream:
         _tell(self._observer, chunk)
         return chunk
 
-    async def aclose(self) -> None:
+    def leave(self) -> None:
+        """The reader leaves: nothing more is watched."""
         self._alarm.stop()
         self._observer.left()
+
+    async def aclose(self) -> None:
+        self.leave()
         with suppress(RuntimeError):  # it is being read in another task, which the response's end ends
             if isinstance(self._chunks, AsyncGenerator):
                 await self._chunks.aclose()
@@ -169,7 +173,7 @@ class SyncObservedStream:
         self._response.close()
 
 
-def _is_whole(driver: Driver) -> bool:
+def is_whole(driver: Driver) -> bool:
     """The reader leaves with a whole answer, as SDKs do that know its end: the run has only to say so."""
     return driver.turn is None and bool(driver.intake.flags & WHOLE)
 

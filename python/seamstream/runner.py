@@ -108,6 +108,16 @@ class AsyncRunner:
         else:
             self.saver.forget_soon()
 
+    def end_at_once(self) -> None:
+        """The reader leaves with the whole answer and does not wait: the run has only to say so."""
+        effect = self.steps.send(LOOKED)
+        while not isinstance(effect, _FOR_THE_READER):
+            if isinstance(effect, Put | Forget):
+                self.store_soon(effect)
+            elif isinstance(effect, Close):
+                self.upstream.abandon()
+            effect = self.steps.send(DONE)
+
     def cancel(self) -> None:
         """The reader has left: drop everything at once, store writes apart."""
         self._alarm.stop()

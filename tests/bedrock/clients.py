@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal
+from urllib.parse import quote
 
 import boto3
 from aiobotocore.session import get_session
@@ -35,7 +37,7 @@ class Read:
     text: str = ""
     calls: list[tuple[str, str]] = field(default_factory=list)
     stop: str = ""
-    headers: dict[str, str] = field(default_factory=dict)
+    metadata: dict[str, Any] = field(default_factory=dict)
     events: list[str] = field(default_factory=list)
     error: BaseException | None = None
 
@@ -54,23 +56,25 @@ class Read:
             self.stop = said["stopReason"]
 
     @property
+    def headers(self) -> dict[str, str]:
+        return dict(self.metadata["HTTPHeaders"])
+
+    @property
     def same(self) -> tuple[str, list[tuple[str, str]], str]:
         return self.text, self.calls, self.stop
 
 
-async def read(
+@asynccontextmanager
+async def client_of(
     kind: Kind,
     url: str,
-    question: dict[str, Any] | None = None,
     *,
     wrapped: bool = True,
     policy: RecoveryPolicy = AT_ONCE,
     read_timeout: float = 60.0,
-    prepare: Callable[[Any], Any] = lambda client: client,
     **options: Any,
-) -> Read:
-    """Ask once; `error` is what the caller was raised."""
-    asked = question or QUESTION
+) -> AsyncIterator[Any]:
+    """A client of that package, wrapped or bare, without retries of its own."""
     settings = {
         "endpoint_url": url,
         "region_name": REGION,
@@ -78,34 +82,52 @@ async def read(
         "aws_secret_access_key": SECRET,
         "config": Config(retries={"total_max_attempts": 1}, read_timeout=read_timeout),
     }
-    answer = Read()
     if kind == "boto3":
         client = boto3.client("bedrock-runtime", **settings)
-        client = seamstream.wrap(client, policy, **options) if wrapped else client
-        await asyncio.to_thread(_read_sync, prepare(client), asked, answer)
+        yield seamstream.wrap(client, policy, **options) if wrapped else client
     else:
         async with get_session().create_client("bedrock-runtime", **settings) as client:
-            client = seamstream.wrap(client, policy, **options) if wrapped else client
-            await _read_async(prepare(client), asked, answer)
+            yield seamstream.wrap(client, policy, **options) if wrapped else client
+
+
+async def ask(kind: Kind, client: Any, question: dict[str, Any] | None = None, *, until: str = "") -> Read:
+    """Ask once, and leave behind the first event called `until`; `error` is what the caller was raised."""
+    answer = Read()
+    if kind == "boto3":
+        await asyncio.to_thread(_read_sync, client, question or QUESTION, answer, until)
+    else:
+        await _read_async(client, question or QUESTION, answer, until)
     return answer
 
 
-def _read_sync(client: Any, question: dict[str, Any], answer: Read) -> None:
+async def read(kind: Kind, url: str, question: dict[str, Any] | None = None, **options: Any) -> Read:
+    """Ask once with a client of its own."""
+    async with client_of(kind, url, **options) as client:
+        return await ask(kind, client, question)
+
+
+def _read_sync(client: Any, question: dict[str, Any], answer: Read, until: str) -> None:
     try:
         response = client.converse_stream(**question)
-        answer.headers = response["ResponseMetadata"]["HTTPHeaders"]
+        answer.metadata = response["ResponseMetadata"]
         for event in response["stream"]:
             answer.take(event)
+            if until in event:
+                response["stream"].close()
+                break
     except Exception as error:
         answer.error = error
 
 
-async def _read_async(client: Any, question: dict[str, Any], answer: Read) -> None:
+async def _read_async(client: Any, question: dict[str, Any], answer: Read, until: str) -> None:
     try:
         response = await client.converse_stream(**question)
-        answer.headers = response["ResponseMetadata"]["HTTPHeaders"]
+        answer.metadata = response["ResponseMetadata"]
         async for event in response["stream"]:
             answer.take(event)
+            if until in event:
+                response["stream"].close()
+                break
     except Exception as error:
         answer.error = error
 
@@ -115,7 +137,7 @@ def is_signed(exchange: Exchange, url: str) -> bool:
     authorization = exchange.headers["authorization"]
     fields = dict(part.split("=", 1) for part in authorization.partition(" ")[2].split(", "))
     signed = {name: exchange.headers[name] for name in fields["SignedHeaders"].split(";")}
-    request = AWSRequest("POST", url + exchange.path, headers=signed, data=exchange.raw_body)
+    request = AWSRequest("POST", url + quote(exchange.path), headers=signed, data=exchange.raw_body)
     request.context["timestamp"] = exchange.headers["x-amz-date"]
     auth = SigV4Auth(Credentials(KEY, SECRET), "bedrock", REGION)
     canonical = auth.canonical_request(request)

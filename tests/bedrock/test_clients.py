@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 from typing import Any, get_args
 
+import aiohttp
 import boto3
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError, EventStreamError
+from urllib3.exceptions import ProtocolError
 
 import seamstream
 from seamstream.errors import ConfigurationError, StreamCutError
 from seamstream.recovery.policy import RecoveryPolicy
 from seamstream.stores.memory import InMemoryStreamCheckpointStore
-from seamstream.testing import Answer, DeterministicModel, Fault, FaultServer, Text, tokens
+from seamstream.testing import Answer, DeterministicModel, Ending, Fault, FaultServer, Text, tokens
 from seamstream.testing.answer import Tool
 from tests.bedrock.clients import AT_ONCE, KEY, QUESTION, REGION, SECRET, Kind, is_signed, read
 
@@ -73,17 +75,20 @@ async def test_a_silent_stream_is_asked_for_again(kind: Kind) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_flipped_bit_is_a_malformed_frame(kind: Kind) -> None:
+    """Behind the middle of the stream no length can point behind its end."""
     [events] = [MODEL.reply("bedrock", {**QUESTION, "stream": True}).events]
-    data = bytearray(b"".join(events))
-    data[len(data) // 2] ^= 4
+    data = b"".join(events)
     headers = {"content-type": "application/vnd.amazon.eventstream"}
-    fault = Fault(Fault.none().ending, body=bytes(data), headers=headers)
-    async with FaultServer(MODEL, [fault]) as server:
-        with seamstream.capture() as outcomes:
-            got = await read(kind, server.url)
-        assert got.error is None
-        assert got.text == SAID
-    assert [outcome.causes for outcome in outcomes] == [("MalformedFrame",)]
+    for at in range(20, len(data) - 400, len(data) // 9):
+        flipped = bytearray(data)
+        flipped[at] ^= 1 << at % 8
+        async with FaultServer(
+            MODEL, [Fault(Ending.COMPLETE, body=bytes(flipped), headers=headers)]
+        ) as server:
+            with seamstream.capture() as outcomes:
+                got = await read(kind, server.url)
+        assert (got.error, got.text) == (None, SAID), at
+        assert [outcome.causes for outcome in outcomes] == [("MalformedFrame",)], at
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -105,6 +110,7 @@ async def test_throttling_before_the_stream_is_waited_for(kind: Kind) -> None:
         assert got.error is None
         assert got.text == SAID
         assert len(server.requests) == 3
+        assert got.metadata["RetryAttempts"] == 2
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -119,8 +125,10 @@ async def test_a_final_refusal_is_botocores_own(kind: Kind) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 async def test_nobody_there_is_botocores_own(kind: Kind) -> None:
-    got = await read(kind, "http://127.0.0.1:9", policy=AT_ONCE.replace(max_recoveries=1))
+    with seamstream.capture() as outcomes:
+        got = await read(kind, "http://127.0.0.1:9", policy=AT_ONCE.replace(max_recoveries=1))
     assert isinstance(got.error, EndpointConnectionError)
+    assert [(outcome.kind, outcome.attempts) for outcome in outcomes] == [("failed", 2)]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -129,6 +137,7 @@ async def test_what_cannot_be_saved_is_told_with_what_came(kind: Kind) -> None:
     async with FaultServer(MODEL, faults) as server:
         got = await read(kind, server.url, policy=AT_ONCE.replace(max_recoveries=1))
         assert isinstance(got.error, StreamCutError)
+        assert isinstance(got.error, ProtocolError if kind == "boto3" else aiohttp.ClientPayloadError)
         assert got.error.turn is not None
         assert SAID.startswith(got.error.turn.text)
         assert got.text == got.error.turn.text

@@ -6,9 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from typing import Any
 
 from ..clock import Clock
-from ..effects import Emit, Fail, Open, Opened, OpenFailed
-from ..errors import ConfigurationError
-from ..runner import AsyncRunner
+from ..effects import Open, Opened, OpenFailed
 from .aiohttp import AiohttpUpstream
 from .botocore_sync import is_failure_of_transport, may_be_sent_again
 
@@ -24,8 +22,6 @@ class BotocoreUpstream(AiohttpUpstream):
 
         async def send_below(effect: Open) -> Any:
             response = self.whole_response = await send(effect)
-            if not hasattr(response.raw, "content"):
-                raise ConfigurationError("only aiobotocore's sessions over aiohttp can be recovered")
             return response.raw
 
         super().__init__(send_below, clock, media_types)
@@ -42,38 +38,6 @@ class BotocoreUpstream(AiohttpUpstream):
         """The current response, if there is one, goes to the reader."""
         if self.response is not None:
             self.hand_over()
-
-
-class RecoveredChunks:
-    """A run's bytes, pulled by its reader; while the reader does not pull, the run's timers stand still."""
-
-    def __init__(self, runner: AsyncRunner) -> None:
-        self._runner = runner
-        self._timers = runner.driver.timers
-        self._now = runner.driver.clock.monotonic
-        self._over = False
-        self._timers.pause(self._now())
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        try:
-            while not self._over:
-                self._timers.resume(self._now())
-                output = await self._runner.next()
-                self._timers.pause(self._now())
-                if not isinstance(output, Emit):
-                    await self._runner.next()  # what a run does behind its end: close
-                    if isinstance(output, Fail):
-                        raise output.error
-                    return
-                yield output.data
-        finally:
-            self.close()
-
-    def close(self) -> None:
-        """The reader leaves, or has got everything."""
-        if not self._over:
-            self._over = True
-            self._runner.cancel()
 
 
 class AsyncRaw:

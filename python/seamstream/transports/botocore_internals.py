@@ -31,6 +31,16 @@ def is_async(client: object) -> bool:
 _CLIENTS: Final = frozenset({"botocore.client", "aiobotocore.client"})
 
 
+def service_of(client: Any) -> str:
+    """The service that a client is for, as botocore names it."""
+    return str(client.meta.service_model.service_name)
+
+
+def is_over_aiohttp(client: Any) -> bool:
+    """Does an async client send through aiohttp? aiobotocore can also send through httpx."""
+    return any(kind.__name__ == "AIOHTTPSession" for kind in type(client._endpoint.http_session).__mro__)
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     """One call of an operation, as the endpoint is asked for it."""
@@ -40,11 +50,12 @@ class Call:
     operation: Any
 
     def with_body(self, attempt: int, body: bytes | None, headers: Mapping[str, str]) -> Call:
-        """The call of a later attempt. Everything that a signature covers is made anew from it."""
-        context = {**self.request["context"]}
-        context["retries"] = {**context.get("retries", {})}
-        self.endpoint._update_retries_context(context, attempt)
-        changed = {**self.request, "context": context, "headers": {**self.request["headers"], **headers}}
+        """The call of a later attempt. Everything that a signature covers is made anew from it.
+
+        All attempts share the call's context, as they do under botocore, which counts them there.
+        """
+        self.endpoint._update_retries_context(self.request["context"], attempt)
+        changed = {**self.request, "headers": {**self.request["headers"], **headers}}
         if body is not None:
             changed["body"] = body
         return replace(self, request=changed)
@@ -69,6 +80,15 @@ class Call:
         answering._send = send
         return answering._get_response(prepared, self.operation, self.request["context"])
 
+    def result(self, parsed: tuple[Any, Exception | None]) -> Any:
+        """What `parsed` told, as an endpoint returns or raises it."""
+        success, error = parsed
+        if error is not None:
+            raise error
+        retries = self.request["context"]["retries"]["attempt"] - 1
+        success[1].setdefault("ResponseMetadata", {})["RetryAttempts"] = retries
+        return success
+
 
 Sender = Callable[[Call], Any]
 
@@ -80,9 +100,8 @@ def recovering(client: Any, operations: frozenset[str], send: Sender) -> Any:
     if missing:
         raise ConfigurationError(f"this botocore has no {missing[0]}: its clients cannot be wrapped")
     endpoint = copy.copy(inner)
-    wrapped = object.__new__(
-        type(client)
-    )  # its class looks up every missing attribute, which copying asks for
+    # Its class looks up every missing attribute, which copying asks for.
+    wrapped = object.__new__(type(client))
     vars(wrapped).update(vars(client))
 
     def send_request(request: Mapping[str, Any], operation: Any) -> Any:

@@ -18,6 +18,9 @@ _HOPELESS: Final = frozenset(
     {"ParamValidationError", "NoCredentialsError", "InvalidProxiesConfigError", "SSLError"}
 )
 
+_UNANSWERED: Final = frozenset({"HTTPClientError", "ConnectionError"})
+"""botocore's errors of connecting are not among those of its HTTP client."""
+
 
 class SyncBotocoreUpstream:
     """The attempts of one run. `send` makes each one's request and returns botocore's response."""
@@ -100,7 +103,7 @@ def is_failure_of_transport(error: BaseException) -> bool:
 def may_be_sent_again(error: BaseException) -> bool:
     """False where the same request must fail in the same way."""
     names = {kind.__name__ for kind in type(error).__mro__}
-    return "HTTPClientError" in names and not names & _HOPELESS
+    return bool(names & _UNANSWERED) and not names & _HOPELESS
 
 
 def _with_arguments(error: BaseException) -> Iterator[BaseException]:
