@@ -14,6 +14,9 @@ from seamstream.testing.render_bedrock import unframe
 from tests.corpus.stream import Dialect
 from tests.support.bedrock_grammar import check_events
 from tests.support.cut_state import events_of
+from tests.support.item_grammar import check_interactions, check_responses
+from tests.support.message_grammar import check_anthropic, check_chat, check_gemini
+from tests.support.wire import spoken
 
 _OPENS = {"content-start": "content", "tool-call-start": "call", "citation-start": "citation"}
 _FEEDS = {"content-delta": "content", "tool-call-delta": "call"}
@@ -21,11 +24,28 @@ _CLOSES = {"content-end": "content", "tool-call-end": "call", "citation-end": "c
 
 
 def assert_well_formed(dialect: Dialect, data: bytes, *, whole: bool) -> None:
-    """`whole`: the answer came to its end; else it may stop anywhere, but only between events."""
+    """`whole`: the answer came to its end; else it may stop anywhere, but only between events.
+
+    `[DONE]` is an event without members.
+    """
     if dialect == "bedrock":
         check_events(list(unframe(data)), whole)
-    elif dialect in _GRAMMARS:
-        _GRAMMARS[dialect]([json.loads(event) for event in events_of(data)], whole)
+    else:
+        if dialect != "ollama":
+            _check_names(data)
+        read = [{} if event == "[DONE]" else json.loads(event) for event in events_of(data)]
+        _GRAMMARS[dialect](read, whole)
+
+
+def _check_names(data: bytes) -> None:
+    """An event that has a name and a type has one for both. Chat's events have no type."""
+    for lines in spoken(data):
+        fields = dict(line.partition(b":")[::2] for line in lines)
+        name, text = fields.get(b"event"), fields.get(b"data", b"").strip()
+        if name is not None and text.startswith(b"{") and text.endswith(b"}"):
+            event = json.loads(text)
+            kind = event.get("type") or event.get("event_type")
+            assert kind in (None, name.decode().strip()), f"{name!r} of {kind}"
 
 
 def _lines(lines: list[dict[str, Any]], whole: bool) -> None:
@@ -62,6 +82,11 @@ def _events(events: list[dict[str, Any]], whole: bool) -> None:
 
 
 _GRAMMARS: dict[Dialect, Callable[[list[dict[str, Any]], bool], None]] = {
+    "openai-chat": check_chat,
+    "openai-responses": check_responses,
+    "anthropic": check_anthropic,
+    "gemini": check_gemini,
+    "gemini-interactions": check_interactions,
     "ollama": _lines,
     "cohere": _events,
 }

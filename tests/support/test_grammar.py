@@ -13,8 +13,6 @@ from tests.corpus.stream import CorpusStream, Dialect
 from tests.support.grammar import assert_well_formed
 from tests.support.wire import frames
 
-CHECKED = [stream for stream in STREAMS if stream.dialect in ("ollama", "cohere", "bedrock")]
-
 
 def _sse(*events: dict[str, Any]) -> bytes:
     return "".join(f"data: {json.dumps(event)}\n\n" for event in events).encode()
@@ -73,7 +71,7 @@ BROKEN: list[tuple[Dialect, bytes]] = [
 ]
 
 
-@pytest.mark.parametrize("stream", CHECKED, ids=str)
+@pytest.mark.parametrize("stream", STREAMS, ids=str)
 def test_healthy_streams_are_well_formed_and_their_beginnings_too(stream: CorpusStream) -> None:
     assert_well_formed(stream.dialect, stream.data, whole=True)
     events = frames(stream.data)
