@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
 from typing import Any, Literal
 from urllib.parse import quote
@@ -110,11 +110,11 @@ def _read_sync(client: Any, question: dict[str, Any], answer: Read, until: str) 
     try:
         response = client.converse_stream(**question)
         answer.metadata = response["ResponseMetadata"]
-        for event in response["stream"]:
-            answer.take(event)
-            if until in event:
-                response["stream"].close()
-                break
+        with closing(response["stream"]) as stream:
+            for event in stream:
+                answer.take(event)
+                if until in event:
+                    break
     except Exception as error:
         answer.error = error
 
@@ -123,11 +123,11 @@ async def _read_async(client: Any, question: dict[str, Any], answer: Read, until
     try:
         response = await client.converse_stream(**question)
         answer.metadata = response["ResponseMetadata"]
-        async for event in response["stream"]:
-            answer.take(event)
-            if until in event:
-                response["stream"].close()
-                break
+        with closing(response["stream"]) as stream:
+            async for event in stream:
+                answer.take(event)
+                if until in event:
+                    break
     except Exception as error:
         answer.error = error
 
