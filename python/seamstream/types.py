@@ -207,7 +207,8 @@ class Snapshot:
     in_flight_tools: tuple[PartialToolCall, ...]
     usage: Usage
     stop_reason: str | None
-    """Normalised: end_turn, max_tokens, stop_sequence, tool_use, content_filter, refusal, pause, other."""
+    """Normalised: end_turn, max_tokens, stop_sequence, tool_use, content_filter, refusal, pause, error
+    (the provider ended the answer because it could not read what its model said), other."""
     raw_stop_reason: str | None
     terminal_seen: bool
     """The dialect proved completeness (a normal stop reason on every choice, or the end event)."""

@@ -193,6 +193,12 @@ def setback_of(run: Parts, flags: int, result: Result) -> Setback | None:
     return Setback(MalformedFrame()) if flags & DEGRADED and not verbatim_is_possible else None
 
 
+def with_last_words(run: Parts, setback: Setback) -> Setback:
+    """After the cut: an error in an event that the body's end left without its blank line is the reason."""
+    told = run.guard.ask(lambda splice: splice.error, None)
+    return setback if told is None or setback.failure is not None else _in_band(run)
+
+
 def _in_band(run: Parts) -> Setback:
     told = run.guard.ask(lambda splice: splice.error, None)
     error = InBandError(*told) if told is not None else InBandError("error", "", None, "", b"")

@@ -11,7 +11,7 @@ from ..errors import RECOVERY_OFF
 from ..recovery.causes import BodyEnd, cause_of_end
 from ..recovery.classify import classify_http, network_failure
 from ..types import Plan
-from .attempting import setback_of, warn
+from .attempting import setback_of, warn, with_last_words
 from .deciding import GiveUp, Setback
 from .guard import WHOLE
 from .parts import Parts
@@ -97,6 +97,7 @@ class Observer(Parts):
             choices = self.decider.facts.choices
             self.guard.ask(lambda splice: splice.expect_choices(choices), None)
         self.guard.act(lambda splice: splice.cut(), ends_attempt=True)
+        setback = with_last_words(self, setback)
         self.note_content()
         inferred = setback.cause is not None and setback.cause.inferred
         self.targets.account.cut(self.clock.monotonic(), inferred=inferred)

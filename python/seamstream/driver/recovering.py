@@ -11,6 +11,7 @@ from ..recovery.breaker import MAX_OPEN_S
 from ..recovery.error_codes import FailureKind
 from ..recovery.retry_budget import SLOT_POLL_S, SLOT_WAIT_S
 from ..recovery.targets import Place
+from .attempting import with_last_words
 from .closing import close_whole, end_degraded, give_up, tell_failure
 from .deciding import Ask, GiveUp, Request, Setback, Whole
 from .exceptions import FRAME_TOO_LARGE
@@ -29,7 +30,7 @@ def recover(run: Parts, setback: Setback, last: Request) -> Generator[Effect, Re
     _note_health(run, setback, now)
     run.targets.attempt_over()
     if run.history.streaming:
-        yield from _end_stream(run, setback)
+        setback = yield from _end_stream(run, setback)
         yield Close()
     elif not run.history.streamed and _is_none_of_ours(run, setback):
         run.history.discard()
@@ -83,7 +84,7 @@ def _is_none_of_ours(run: Parts, setback: Setback) -> bool:
     return redirected or not run.spec.wants_stream
 
 
-def _end_stream(run: Parts, setback: Setback) -> Steps:
+def _end_stream(run: Parts, setback: Setback) -> Generator[Effect, Result, Setback]:
     """The attempt's stream is over: take what is whole of its tail, and remember where the turn stands."""
     now = run.clock.monotonic()
     if run.spec.body is not None and run.guard.splice is not None:
@@ -91,6 +92,7 @@ def _end_stream(run: Parts, setback: Setback) -> Steps:
         run.guard.ask(lambda splice: splice.expect_choices(choices), None)
     data = run.guard.act(lambda splice: splice.cut(), ends_attempt=True)
     yield from run.give(data)
+    setback = with_last_words(run, setback)
     run.note_content()
     if setback.seam_refusal is None:
         run.cut = setback
@@ -99,6 +101,7 @@ def _end_stream(run: Parts, setback: Setback) -> Steps:
     run.timers.hold = None
     if run.spec.checkpoint_key is not None:
         yield from run.put_checkpoint()
+    return setback
 
 
 def _pay(run: Parts, step: Ask) -> Generator[Effect, Result, Request | Whole | GiveUp]:

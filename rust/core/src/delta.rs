@@ -33,6 +33,8 @@ pub enum Stop {
     ContentFilter,
     Refusal,
     Pause,
+    /// The provider could not make anything of what its model said: the end, but of no use.
+    Error,
     Other,
     /// The provider gave up (`error`, `abort`, ...): never a proof of completeness.
     Abnormal,
@@ -48,6 +50,7 @@ impl Stop {
             Self::ContentFilter => "content_filter",
             Self::Refusal => "refusal",
             Self::Pause => "pause",
+            Self::Error => "error",
             Self::Other => "other",
             Self::Abnormal => "abnormal",
         }
@@ -55,7 +58,7 @@ impl Stop {
 
     /// True when tool calls that were open at this stop are finished by it.
     pub fn closes_tools(self) -> bool {
-        !matches!(self, Self::MaxTokens | Self::ContentFilter | Self::Refusal | Self::Abnormal)
+        !matches!(self, Self::MaxTokens | Self::ContentFilter | Self::Refusal | Self::Error | Self::Abnormal)
     }
 }
 
@@ -163,6 +166,8 @@ pub enum Delta<'a> {
         stop: Stop,
         raw: Cow<'a, str>,
     },
+    /// No choice that was asked for will come: the first stop reason stands for all of them.
+    NoChoices,
     /// The dialect's last event.
     End,
     Failure(Failure),

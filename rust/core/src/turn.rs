@@ -124,6 +124,8 @@ pub struct Turn {
     pub ended: bool,
     /// Choices asked for; raised when the stream shows more.
     pub choices: u32,
+    /// There will be none, so that one stop reason is enough.
+    no_choices: bool,
     /// Text, reasoning and refusal deltas of the current attempt.
     pub content_deltas: u64,
     bytes: usize,
@@ -140,6 +142,7 @@ impl Turn {
             stops: Vec::new(),
             ended: false,
             choices: 1,
+            no_choices: false,
             content_deltas: 0,
             bytes: 0,
             limits,
@@ -192,6 +195,7 @@ impl Turn {
             Delta::Close { key } => self.close(*key, effects),
             Delta::Usage(counters) => self.usage(*counters),
             Delta::Stop { choice, stop, raw } => self.stop(*choice, *stop, raw),
+            Delta::NoChoices => self.no_choices = true,
             Delta::End => self.ended = true,
             Delta::Raw { .. } | Delta::Failure(_) | Delta::Opaque | Delta::Keepalive => {}
         }
@@ -372,7 +376,7 @@ impl Turn {
     /// Every choice has a normal stop reason, or the end event was seen after one.
     pub fn is_stopped(&self) -> bool {
         let stopped = self.stops.iter().filter(|stop| stop.is_some()).count();
-        stopped > 0 && stopped >= self.choices as usize
+        stopped > 0 && (self.no_choices || stopped >= self.choices as usize)
     }
 
     /// Stop reason of the first choice, normalised: complete calls with a plain stop are a tool use.
@@ -425,6 +429,7 @@ impl Turn {
     pub fn next_attempt(&mut self) {
         self.usages.push(Counters::default());
         self.stops.clear();
+        self.no_choices = false;
         self.ended = false;
         self.content_deltas = 0;
     }

@@ -215,6 +215,7 @@ fn normalise(reason: &str) -> Stop {
         "max_tokens" | "model_context_window_exceeded" => Stop::MaxTokens,
         "stop_sequence" => Stop::StopSequence,
         "guardrail_intervened" | "content_filtered" => Stop::ContentFilter,
+        "malformed_model_output" | "malformed_tool_use" => Stop::Error,
         _ => Stop::Other,
     }
 }

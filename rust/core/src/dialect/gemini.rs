@@ -156,7 +156,9 @@ impl Gemini {
             deltas.push(Delta::Failure(read_error(error)));
         } else {
             deltas.extend(stops);
-            deltas.extend(read_block(feedback));
+            if let Some(stop) = read_block(feedback) {
+                deltas.extend([Delta::NoChoices, stop]);
+            }
         }
         if deltas.len() == first {
             deltas.push(Delta::Opaque);
@@ -477,6 +479,11 @@ fn normalise(reason: &str) -> Stop {
         "CONTINUATION" => Stop::Pause,
         "SAFETY" | "RECITATION" | "LANGUAGE" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII"
         | "MODEL_ARMOR" => Stop::ContentFilter,
+        "MALFORMED_FUNCTION_CALL"
+        | "UNEXPECTED_TOOL_CALL"
+        | "TOO_MANY_TOOL_CALLS"
+        | "MALFORMED_RESPONSE"
+        | "MISSING_THOUGHT_SIGNATURE" => Stop::Error,
         other if other.starts_with("IMAGE_") => Stop::ContentFilter,
         _ => Stop::Other,
     }
@@ -486,7 +493,7 @@ fn finish_reason(stop: Stop) -> &'static str {
     match stop {
         Stop::MaxTokens => "MAX_TOKENS",
         Stop::ContentFilter | Stop::Refusal => "SAFETY",
-        Stop::Other => "OTHER",
+        Stop::Other | Stop::Error => "OTHER",
         _ => "STOP",
     }
 }
