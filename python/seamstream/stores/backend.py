@@ -142,6 +142,7 @@ class Operator:
     def __init__(self, backend: Backend, tenants: Sequence[str]) -> None:
         self._backend = backend
         self.tenants = tuple(dict.fromkeys(tenants))
+        self._next = 0
 
     async def scan(self, prefix: Key = ()) -> AsyncIterator[tuple[str, Key, Record]]:
         """The records of all these tenants, one tenant after the other."""
@@ -150,9 +151,11 @@ class Operator:
                 yield tenant, key, record
 
     async def claim(self, queue: str, *, lease_s: float) -> tuple[str, Job] | None:
-        """The first piece of work that is due, with the tenants in their order; does not wait."""
-        for tenant in self.tenants:
+        """A piece of work that is due; does not wait. The tenants take turns, so none starves the others."""
+        for at in range(self._next, self._next + len(self.tenants)):
+            tenant = self.tenants[at % len(self.tenants)]
             job = await self._backend.claim(tenant, queue, lease_s=lease_s)
             if job is not None:
+                self._next = (at + 1) % len(self.tenants)
                 return tenant, job
         return None

@@ -10,8 +10,12 @@ import dataclasses
 from collections.abc import AsyncIterator, Sequence
 from typing import Final
 
+from ..errors import StoreError
 from .backend import Backend, Job, Key, LogEntry, Record
 from .cipher import Cipher, decrypted
+
+UNREADABLE_REST_S: Final = 1.0
+"""How long a job rests that its claimer has no key for."""
 
 
 class EncryptedBackend:
@@ -74,7 +78,7 @@ class EncryptedBackend:
 
     async def claim(self, tenant: str, queue: str, *, lease_s: float, wait_s: float = 0.0) -> Job | None:
         job = await self._backend.claim(tenant, queue, lease_s=lease_s, wait_s=wait_s)
-        return None if job is None else dataclasses.replace(job, body=decrypted(self._cipher, job.body))
+        return None if job is None else await self._opened(tenant, queue, job)
 
     async def extend(self, tenant: str, queue: str, job: Job, *, lease_s: float) -> bool:
         return await self._backend.extend(tenant, queue, job, lease_s=lease_s)
@@ -87,6 +91,14 @@ class EncryptedBackend:
 
     async def aclose(self) -> None:
         """The backend behind it belongs to whoever opened it."""
+
+    async def _opened(self, tenant: str, queue: str, job: Job) -> Job:
+        """The job as it was enqueued. One that cannot be read goes back, for who has its key."""
+        try:
+            return dataclasses.replace(job, body=decrypted(self._cipher, job.body))
+        except StoreError:
+            await self._backend.release(tenant, queue, job, delay_s=UNREADABLE_REST_S)
+            raise
 
     def _record(self, found: Record) -> Record:
         return Record(decrypted(self._cipher, found.value), found.revision)

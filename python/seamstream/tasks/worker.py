@@ -69,15 +69,18 @@ class Worker:
     def stop(self) -> None:
         """Begin to hand over. May be called from a signal handler of the loop."""
         self._stopping.set()
+        self._free.release()  # one that waits for room need not wait any more
         for working in self._working.values():
             working.lease.stopping = True
             working.cut_stream()
 
     async def _begin_one(self) -> bool:
-        """Claim a job and begin with it; False when none is due."""
+        """Claim a job and begin with it; False when none is due, or none is wanted any more."""
         await self._free.acquire()
         begun = False
         try:
+            if self._stopping.is_set():
+                return False
             claimed_at = self._agent.clock.monotonic()
             claimed = await self._operator.claim(QUEUE, lease_s=self._lease_s)
             if claimed is not None:
@@ -93,6 +96,7 @@ class Worker:
     def _start(self, tenant: str, job: Job, claimed_at: float) -> None:
         agent = self._agent
         lease = Lease(agent.store, tenant, job, agent.clock, lease_s=self._lease_s, claimed_at=claimed_at)
+        lease.stopping = self._stopping.is_set()  # it may have arrived after `stop`
         working = Working(agent, tenant, job, lease, self.owner)
         task = asyncio.get_running_loop().create_task(working.run(), name="seamstream-task")
         self._working[task] = working

@@ -41,7 +41,7 @@ class Working:
         self._tenant = tenant
         self._job = job
         self._owner = owner
-        self._task_id = str(orjson.loads(job.body))
+        self._task_id = _task_id(job)
         self._work: TaskWork | None = None
         self._running: asyncio.Task[Envelope] | None = None
 
@@ -58,16 +58,23 @@ class Working:
             _LOG.info("task %s: %s", self._task_id, error)
         except HandOver:
             await self._leave(0.0)
-        except SeamstreamError as error:
-            _LOG.warning("work on task %s ended: %s: %s", self._task_id, type(error).__name__, error)
-            await self._leave(RETRY_S)
         except asyncio.CancelledError:
             await self._leave(0.0)
             raise
+        except SeamstreamError as error:
+            _LOG.warning("work on task %s ended: %s: %s", self._task_id, type(error).__name__, error)
+            await self._leave(RETRY_S)
+        except Exception:  # of the user's own code: the job must not wait for its lease, nor the worker end
+            _LOG.exception("work on task %s ended", self._task_id)
+            await self._leave(RETRY_S)
         return None
 
     async def _run(self) -> Envelope | None:
         agent, tenant = self._agent, self._tenant
+        if not self._task_id:
+            _LOG.error("a job of tenant %s names no task, it is dropped", tenant)
+            await self.lease.done()
+            return None
         if await agent.store.get(tenant, task_key(self._task_id)) is None:
             await self._missing()
             return None
@@ -86,11 +93,10 @@ class Working:
 
     async def _until_over(self, work: TaskWork) -> Envelope:
         """Run the work beside its lease and the wish to cancel it; whichever ends first ends the others."""
-        if await self._cancelled():
-            return await work.abort()
-        running = self._running = asyncio.ensure_future(work.run())
+        cancelled = await self._cancelled()
+        running = self._running = asyncio.ensure_future(work.abort() if cancelled else work.run())
         keeping = asyncio.ensure_future(self.lease.keep())
-        cancelling = asyncio.ensure_future(self._wait_for_cancel())
+        cancelling = asyncio.ensure_future(asyncio.Event().wait() if cancelled else self._wait_for_cancel())
         beside = (keeping, cancelling)
         try:
             await asyncio.wait({running, *beside}, return_when=asyncio.FIRST_COMPLETED)
@@ -129,6 +135,15 @@ class Working:
                 await self._work.hand_over()
         with contextlib.suppress(SeamstreamError):
             await self.lease.give_back(delay_s=delay_s)
+
+
+def _task_id(job: Job) -> str:
+    """The task that a job is about; empty when it names none."""
+    try:
+        named = orjson.loads(job.body)
+    except orjson.JSONDecodeError:
+        return ""
+    return named if isinstance(named, str) else ""
 
 
 async def _ended(*tasks: asyncio.Task[object]) -> None:
