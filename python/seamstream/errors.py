@@ -2,7 +2,8 @@
 
     SeamstreamError
      |- ConfigurationError (ValueError)   the caller: a policy, a profile or a missing extra
-     |- StoreError                        a checkpoint store failed or holds what we cannot read
+     |- StoreError                        a store failed or holds what we cannot read
+     |   |- StoreLimitError               ... was given more than it takes
      |   |- StaleOwner                    ... somebody else goes on with the run
      |   `- UnknownRun                    ... holds no run of that id
      |- WaitingForCredentials             a run cannot be gone on with until somebody brings credentials

@@ -1,36 +1,22 @@
-"""`seamstream.wrap(client)`: the same SDK client, whose answers come whole."""
+"""`seamstream.wrap(client)`: the same SDK client, whose answers come whole.
+
+What a kind of client needs is imported once such a client comes: who only uses aiohttp does not wait for it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from .clock import BlockingClock
-from .errors import ConfigurationError
-from .httpx import RecoveryTransport, SyncRecoveryTransport
-from .observe.hooks import Sink
-from .recovery.continuation.profile import Profile
-from .recovery.continuation.profiles import ProfileBook
-from .recovery.policy import RecoveryPolicy
-from .stores.checkpoints import StreamCheckpointStore
-from .transports.botocore_internals import is_botocore
-from .transports.httpx_module import module_of
-from .transports.sdk_internals import (
-    google_http_clients,
-    google_over,
-    http_client_of,
-    is_google,
-    transport_of,
-    with_transports,
-)
+if TYPE_CHECKING:
+    from .clock import BlockingClock
+    from .observe.hooks import Sink
+    from .recovery.continuation.profile import Profile
+    from .recovery.continuation.profiles import ProfileBook
+    from .recovery.policy import RecoveryPolicy
+    from .stores.checkpoints import StreamCheckpointStore
 
 C = TypeVar("C")
-
-_OVER_AIOHTTP: Final = (
-    "this client speaks through aiohttp, so give its session the middleware instead of wrapping it: "
-    "http_client=DefaultAioHttpClient(transport=AiohttpTransport(client=lambda: aiohttp.ClientSession("
-    "middlewares=(seamstream.RecoveryMiddleware(policy),)))), max_retries=0"
-)
 
 
 def wrap(
@@ -49,33 +35,13 @@ def wrap(
     off in the new one, because there is one budget for all of them. `store` is for async clients.
     google-genai closes no HTTP client that it was given: there close the client that was passed in.
     """
-    shared: dict[str, Any] = {"sinks": sinks, "clock": clock, "profiles": profiles}
+    from .transports.botocore_internals import is_botocore
 
-    def recovering(http_client: Any) -> Any:
-        _check(transport_of(http_client))
-        if isinstance(http_client, module_of(http_client).package.AsyncClient):
-            return with_transports(
-                http_client, lambda inner: RecoveryTransport(inner, policy, store=store, **shared)
-            )
-        return with_transports(http_client, lambda inner: SyncRecoveryTransport(inner, policy, **shared))
-
+    shared: dict[str, Any] = {"store": store, "sinks": sinks, "clock": clock, "profiles": profiles}
     if is_botocore(client):
-        from .bedrock import wrap_bedrock  # whoever has no such client does not wait for it
+        from .bedrock import wrap_bedrock
 
-        return wrap_bedrock(client, policy, store=store, **shared)
-    if is_google(client):
-        google: C = google_over(client, *map(recovering, google_http_clients(client)))
-        return google
-    same: Any = client
-    http_client = http_client_of(client)
-    if store is not None and not isinstance(http_client, module_of(http_client).package.AsyncClient):
-        raise ConfigurationError("a checkpoint store needs an async client")
-    wrapped: C = same.with_options(http_client=recovering(http_client), max_retries=0)
-    return wrapped
+        return wrap_bedrock(client, policy, **shared)
+    from .wrap_sdk import wrap_sdk
 
-
-def _check(transport: Any) -> None:
-    if isinstance(transport, RecoveryTransport | SyncRecoveryTransport):
-        raise ConfigurationError("this client is wrapped already")
-    if any(kind.__name__ == "AiohttpTransport" for kind in type(transport).__mro__):
-        raise ConfigurationError(_OVER_AIOHTTP)
+    return wrap_sdk(client, policy, **shared)

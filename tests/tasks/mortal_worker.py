@@ -39,16 +39,21 @@ class Job:
 
 
 class MortalBackend:
-    """Passes calls on, counts writes, and sends this process the signal at the chosen one."""
+    """Passes calls on one by one, counts writes, and sends this process the signal at the chosen one.
+
+    One by one, because a process that is frozen within a transaction of SQLite locks all others out.
+    """
 
     def __init__(self, backend: Backend, job: Job) -> None:
         self._backend = backend
         self._job = job
         self._writes = 0
+        self._turn = asyncio.Lock()
 
     def __getattr__(self, name: str) -> Any:
         async def call(*args: Any, **options: Any) -> Any:
-            return await self._call(name, *args, **options)
+            async with self._turn:
+                return await self._call(name, *args, **options)
 
         return call
 
