@@ -41,6 +41,13 @@ def any_store_url(request: pytest.FixtureRequest, tmp_path: object) -> str:
     return _url_of(request, tmp_path)
 
 
+@pytest.fixture(params=["redis", "nats", "postgres"])
+def store_server(request: pytest.FixtureRequest) -> Server:
+    """Each kind of store that is a server."""
+    server: Server = request.getfixturevalue(f"{request.param}_server")
+    return server
+
+
 def _url_of(request: pytest.FixtureRequest, folder: object) -> str:
     if request.param == "memory":
         return "memory:"

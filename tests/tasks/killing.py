@@ -28,7 +28,7 @@ from seamstream.tasks import Agent, Entry, ModelTarget, read_ledger
 from seamstream.tasks.audit import Audit, audit
 from seamstream.tasks.ledger import chain_problems, ledger_key
 from seamstream.tasks.open_attempts import lost_attempts
-from seamstream.tasks.reading import load_task
+from seamstream.tasks.reading import is_closed
 from seamstream.testing import FaultServer
 from tests.tasks.mortal_worker import Job, main
 from tests.tasks.scripted import ScriptedModel
@@ -209,11 +209,11 @@ def check(trial: Trial) -> None:
 
 
 async def _until(stopped: Callable[[], bool], store: Backend, tenant: str, task_id: str) -> None:
-    """Wait for the task's end, or until `stopped`."""
+    """Wait until the task is over and its ledger knows, or until `stopped`."""
     async with asyncio.timeout(ENDS_S):
         while not stopped():
             with contextlib.suppress(StoreError):  # its server may be away
-                if (await load_task(store, tenant, task_id)).over:
+                if await is_closed(store, tenant, task_id):
                     return
             await asyncio.sleep(0.05)
 

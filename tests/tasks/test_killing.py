@@ -26,9 +26,6 @@ async def test_late_writes_of_a_frozen_worker_are_refused(store_url: str) -> Non
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("kind", ["redis", "nats", "postgres"])
-async def test_the_store_is_killed_too(kind: str, request: pytest.FixtureRequest) -> None:
-    server: Server = request.getfixturevalue(f"{kind}_server")
-
+async def test_the_store_is_killed_too(store_server: Server) -> None:
     for seed in (9, 20, 31):
-        await play(server.url, Kill.seeded(seed), disturb=server.restart)
+        await play(store_server.url, Kill.seeded(seed), disturb=store_server.restart)
