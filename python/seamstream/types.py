@@ -134,6 +134,8 @@ class ToolCall:
     id: str
     name: str
     arguments: str
+    signature: str = ""
+    """What its provider wants to have back with it (Gemini's `thoughtSignature`)."""
 
 
 @dataclass(frozen=True, slots=True)

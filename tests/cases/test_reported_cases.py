@@ -50,7 +50,7 @@ def _in_flight_is(right: list[list[str]], snapshot: dict[str, Any]) -> bool:
 
 def _calls_parse_to(right: list[list[Any]], snapshot: dict[str, Any]) -> bool:
     calls = snapshot["completed_tool_calls"]
-    return [[call_id, name, json.loads(raw)] for call_id, name, raw in calls] == right
+    return [[call_id, name, json.loads(raw)] for call_id, name, raw, _ in calls] == right
 
 
 def _thinking_is(right: list[dict[str, str]], snapshot: dict[str, Any]) -> bool:

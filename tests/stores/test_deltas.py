@@ -46,7 +46,7 @@ def _grow(chance: random.Random, turn: Snapshot) -> Snapshot:
         if step == "grow":
             grown = dataclasses.replace(call, arguments=call.arguments + word)
             return dataclasses.replace(turn, in_flight_tools=(*open_calls, grown))
-        done = ToolCall(call.id, call.name, call.arguments or "{}")
+        done = ToolCall(call.id, call.name, call.arguments or "{}", chance.choice(["", "", "signed"]))
         calls = (*turn.completed_tool_calls, done)
         return dataclasses.replace(turn, in_flight_tools=tuple(open_calls), completed_tool_calls=calls)
     if step == "sign":

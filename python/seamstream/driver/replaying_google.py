@@ -23,7 +23,8 @@ def gemini(turn: Snapshot) -> Iterator[bytes]:
     if turn.text:
         yield _candidate(turn, {"text": turn.text})
     for call in calls_in_a_row(turn):
-        yield _candidate(turn, {"functionCall": _function_call(call)})
+        signed = {"thoughtSignature": call.signature} if isinstance(call, ToolCall) and call.signature else {}
+        yield _candidate(turn, {"functionCall": _function_call(call), **signed})
     if turn.raw_stop_reason is not None:
         yield _stop(turn, turn.raw_stop_reason)
 

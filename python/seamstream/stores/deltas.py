@@ -109,13 +109,21 @@ def _lists(before: Snapshot | None, after: Snapshot) -> list[Any]:
 
 
 def _call(call: _Call, old: list[tuple[int, _Call]]) -> Any:
-    """Which of the old calls it was (and no other is then) and how its arguments grew, or all of it."""
+    """Which of the old calls it was (and no other is then) and how its arguments grew, or all of it; behind
+    both the signature, once there is one.
+    """
+    signature = _signature(call)
     for place, (at, was) in enumerate(old):
         if (was.id, was.name) == (call.id, call.name) and call.arguments.startswith(was.arguments):
             del old[place]
             growth = call.arguments[len(was.arguments) :]
-            return [at, growth] if growth else at
-    return [call.id, call.name, call.arguments]
+            signed = [signature] if signature != _signature(was) else []
+            return [at, growth, *signed] if growth or signed else at
+    return [call.id, call.name, call.arguments, *([signature] if signature else [])]
+
+
+def _signature(call: _Call) -> str:
+    return call.signature if isinstance(call, ToolCall) else ""
 
 
 def _signed(snapshot: Snapshot, kept: int) -> list[Any]:
@@ -133,14 +141,28 @@ def _signed(snapshot: Snapshot, kept: int) -> list[Any]:
 # ---------------------------------------------------------------- putting together
 
 
+@dataclass(slots=True)
+class _Growing:
+    """A call, with its arguments in pieces."""
+
+    id: str
+    name: str
+    pieces: list[str]
+    signature: str = ""
+
+
+def _joined(call: _Growing) -> dict[str, str]:
+    return {"id": call.id, "name": call.name, "arguments": "".join(call.pieces)}
+
+
 class _Whole:
     """What the deltas so far make. Texts stay in pieces until the end, so that each costs only its length."""
 
     def __init__(self) -> None:
         self._fields: dict[str, Any] = {}
         self._texts: dict[str, list[str]] = {name: [] for name in _TEXTS}
-        self._done: list[list[Any]] = []
-        self._open: list[list[Any]] = []
+        self._done: list[_Growing] = []
+        self._open: list[_Growing] = []
         self._signed: list[Any] = []
 
     def take(self, document: dict[str, Any]) -> None:
@@ -164,25 +186,23 @@ class _Whole:
         if not self._fields:
             return None
         texts = {name: "".join(pieces) for name, pieces in self._texts.items()}
-        calls = {
-            name: [dict(zip(("id", "name", "arguments"), (*call[:2], "".join(call[2])), strict=True))
-                   for call in made]
-            for name, made in zip(_CALLS, (self._done, self._open), strict=True)
-        }  # fmt: skip
+        done = [{**_joined(call), "signature": call.signature} for call in self._done]
+        calls = dict(zip(_CALLS, (done, list(map(_joined, self._open))), strict=True))
         signed = [self._block(block, texts["reasoning"]) for block in self._signed]
         snapshot = {**self._fields["snapshot"], **texts, **calls, "signed_thinking": signed}
         return decode_record(StreamCheckpoint, {**self._fields, "snapshot": snapshot})
 
     @staticmethod
-    def _call(entry: Any, old: list[list[Any]]) -> list[Any]:
-        """Id, name and the pieces of its arguments."""
+    def _call(entry: Any, old: list[_Growing]) -> _Growing:
         if isinstance(entry, int):
             return old[entry]
-        if len(entry) == 2:
-            identity, name, pieces = old[entry[0]]
-            pieces.append(entry[1])
-            return [identity, name, pieces]
-        return [entry[0], entry[1], [entry[2]]]
+        first, second, *more = entry
+        if isinstance(first, int):
+            call = old[first]
+            call.pieces.append(second)
+            call.signature = more[0] if more else call.signature
+            return call
+        return _Growing(first, second, [more[0]], *more[1:])
 
     @staticmethod
     def _block(block: Any, reasoning: str) -> str:

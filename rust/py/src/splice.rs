@@ -270,8 +270,8 @@ fn snapshot<'py>(py: Python<'py>, core: &core::Splice, typed: bool) -> PyResult<
     dict.set_item("text", turn.joined(PartKind::Text))?;
     dict.set_item("reasoning", turn.joined(PartKind::Reasoning))?;
     dict.set_item("refusal", turn.joined(PartKind::Refusal))?;
-    dict.set_item("completed_tool_calls", tools(py, turn, true)?)?;
-    dict.set_item("in_flight_tools", tools(py, turn, false)?)?;
+    dict.set_item("completed_tool_calls", complete_tools(py, turn)?)?;
+    dict.set_item("in_flight_tools", open_tools(py, turn)?)?;
     let total = turn.total_usage();
     let complete = turn.usages.iter().all(|usage| usage.output.is_some());
     dict.set_item(
@@ -297,11 +297,23 @@ fn snapshot<'py>(py: Python<'py>, core: &core::Splice, typed: bool) -> PyResult<
     Ok(dict)
 }
 
-fn tools<'py>(py: Python<'py>, turn: &Turn, complete: bool) -> PyResult<Bound<'py, PyTuple>> {
-    let calls = turn.parts.iter().filter(|part| part.is_tool() && part.is_complete_tool() == complete);
-    let arguments =
-        |part: &Part| if complete { part.final_arguments().to_owned() } else { part.text.clone() };
-    let calls: Vec<_> = calls.map(|part| (part.id.clone(), part.name.clone(), arguments(part))).collect();
+fn complete_tools<'py>(py: Python<'py>, turn: &Turn) -> PyResult<Bound<'py, PyTuple>> {
+    let calls: Vec<_> = turn
+        .parts
+        .iter()
+        .filter(|part| part.is_complete_tool())
+        .map(|part| (&*part.id, &*part.name, part.final_arguments(), &*part.signature))
+        .collect();
+    PyTuple::new(py, calls)
+}
+
+fn open_tools<'py>(py: Python<'py>, turn: &Turn) -> PyResult<Bound<'py, PyTuple>> {
+    let calls: Vec<_> = turn
+        .parts
+        .iter()
+        .filter(|part| part.is_tool() && !part.is_complete_tool())
+        .map(|part| (&*part.id, &*part.name, &*part.text))
+        .collect();
     PyTuple::new(py, calls)
 }
 
