@@ -10,6 +10,7 @@ from typing import Any
 
 from seamstream.clock import SystemClock
 from seamstream.recovery.continuation.facts import Dialect
+from seamstream.recovery.continuation.profile import Profile
 from seamstream.recovery.policy import RecoveryPolicy
 from seamstream.stores.backend import Backend
 from seamstream.stores.memory_backend import MemoryBackend
@@ -67,6 +68,7 @@ async def stage(
     store: Backend | None = None,
     credentials: Any = None,
     request: dict[str, Any] | None = None,
+    profiles: tuple[Profile, ...] = (),
     **options: Any,
 ) -> AsyncIterator[Stage]:
     """An agent whose model plays `script` under `faults`."""
@@ -77,6 +79,7 @@ async def stage(
             {"model": "test-model", **(request or {})},
             credentials=credentials if credentials is not None else {},
             policy=policy or RecoveryPolicy.agent(),
+            profiles=profiles,
             prices=PRICES,
         )
         options.setdefault("clock", QuickClock())

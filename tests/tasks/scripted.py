@@ -44,6 +44,15 @@ def results_in(dialect: Dialect, body: dict[str, Any]) -> list[str]:
     if dialect == "openai-responses":
         items = body["input"] if isinstance(body["input"], list) else []
         return [item["output"] for item in items if item.get("type") == "function_call_output"]
+    if dialect == "gemini":
+        return [
+            part["functionResponse"]["response"]["output"]
+            for part in _parts(body)
+            if "functionResponse" in part
+        ]
+    if dialect == "bedrock":
+        blocks = [block for message in body["messages"] for block in message["content"]]
+        return [block["toolResult"]["content"][0]["text"] for block in blocks if "toolResult" in block]
     if dialect == "anthropic":
         contents = [
             message["content"] for message in body["messages"] if isinstance(message["content"], list)
@@ -51,3 +60,7 @@ def results_in(dialect: Dialect, body: dict[str, Any]) -> list[str]:
         blocks = [block for content in contents for block in content]
         return [block["content"] for block in blocks if block["type"] == "tool_result"]
     return [message["content"] for message in body["messages"] if message["role"] == "tool"]
+
+
+def _parts(body: dict[str, Any]) -> list[dict[str, Any]]:
+    return [part for turn in body["contents"] for part in turn["parts"]]

@@ -117,13 +117,14 @@ class Agent:
         """Store a task and put it into the queue. `request` is a request body of the model's dialect, on top
         of the target's own members. StoreError when the id is taken.
         """
-        body = orjson.dumps({**self.model.request, **request})
+        document = {**self.model.request, **request}
+        body = orjson.dumps(document)
         task = Task(
             tenant=tenant,
             task_id=task_id or self.clock.uuid(),
             request=body.decode(),
             dialect=self.model.dialect,
-            model=str(orjson.loads(body).get("model", "")),
+            model=self.model.model_of(document),
             input_digest=digest(body),
             created_at_s=self.clock.wall(),
             max_steps=self.max_steps,

@@ -100,6 +100,8 @@ class ToolInvocation:
     side_effect: SideEffect
     attempt: int
     """The attempt of the task whose turn asked for it."""
+    signature: str = ""
+    """What the provider wants to have back with it."""
     status: InvocationStatus = "planned"
     epoch: int = 0
     """The owner that started it."""

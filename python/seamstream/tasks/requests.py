@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from ..errors import StoreError
-from .conversation import Answered, conversation_of
+from .conversations import Answered
 from .hold import Waits
 from .journal import TaskJournal
 from .reading import load_steps
@@ -31,7 +31,7 @@ class Requests:
         before = [step for step in steps if step.number < number]
         turns = [(step, [await self._answer(call) for call in step.tool_calls]) for step in before]
         base = orjson.loads(self._journal.task.request)
-        return conversation_of(self._agent.model.dialect).request(base, list(self._agent.toolbox), turns)
+        return self._agent.model.conversation.request(base, list(self._agent.toolbox), turns)
 
     async def _answer(self, call: ToolInvocation) -> Answered:
         if call.status == "failed":

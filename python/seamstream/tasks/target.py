@@ -11,10 +11,12 @@ from yarl import URL
 
 from ..errors import ConfigurationError
 from ..recognise import dialect_of
+from ..recovery.continuation.dialects import form_of
 from ..recovery.continuation.facts import Dialect
 from ..recovery.continuation.profile import Profile
+from ..recovery.continuation.profiles import ProfileBook
 from ..recovery.policy import RecoveryPolicy
-from .conversation import conversation_of
+from .conversations import Conversation, conversation_of
 from .prices import PriceTable
 
 Headers = Mapping[str, str]
@@ -39,6 +41,19 @@ class ModelTarget:
 
     def __post_init__(self) -> None:
         conversation_of(self.dialect)
+
+    @property
+    def conversation(self) -> Conversation:
+        """How this provider's messages are written."""
+        host = (URL(self.url).host or "").lower()
+        model = self.model_of(self.request)
+        return conversation_of(
+            self.dialect, ProfileBook(self.profiles).profile(host=host, dialect=self.dialect, model=model)
+        )
+
+    def model_of(self, request: Mapping[str, Any]) -> str:
+        """The model that a request asks for, in its body or in the URL."""
+        return form_of(self.dialect).model(request, URL(self.url).path)
 
     @property
     def dialect(self) -> Dialect:

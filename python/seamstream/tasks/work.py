@@ -181,6 +181,7 @@ class TaskWork:
             input_hash=digest(call.name.encode(), call.arguments.encode("utf-8", "surrogatepass")),
             side_effect="none" if tool is None else tool.side_effect,
             attempt=attempt,
+            signature=call.signature,
         )
 
     async def _call_tools(self) -> None:

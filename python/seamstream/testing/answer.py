@@ -6,6 +6,7 @@ One piece stands for one token, so counting pieces is counting tokens and nothin
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -25,6 +26,11 @@ def tokens(text: str) -> tuple[str, ...]:
 def signature_of(thinking: str) -> str:
     """The signature that the test model gives a thinking block, and demands when the block comes back."""
     return "sig_" + hashlib.sha256(thinking.encode()).hexdigest()[:24]
+
+
+def signature_of_call(arguments: dict[str, Any]) -> str:
+    """The signature that it gives a call where calls have one, however their arguments are written."""
+    return signature_of(json.dumps(arguments, sort_keys=True))
 
 
 @dataclass(frozen=True, slots=True)

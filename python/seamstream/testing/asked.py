@@ -14,14 +14,12 @@ from typing import Any, Literal
 
 from ..recovery.continuation.facts import Dialect
 from .answer import Answer, signature_of
+from .asked_gemini import check_gemini_history
+from .rejected import RejectedError
 
 _OF_ITEMS: tuple[Dialect, ...] = ("openai-responses", "gemini-interactions")
 """Dialects whose requests hold a text or a list of items, and where nothing is gone on with."""
 _JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
-
-
-class RejectedError(Exception):
-    """The request is one that a provider answers with 400 `invalid_request_error`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +47,8 @@ def read_request(
         raise RejectedError("messages: at least one message is required")
     if dialect == "anthropic":
         _check_anthropic_history(messages)
+    if dialect == "gemini":
+        check_gemini_history(body)
     if messages[-1].get("role") == "assistant" and dialect not in _OF_ITEMS:
         return _read_prefill(
             dialect, body, answer, accepts_prefill=accepts_prefill, accepted_flags=accepted_flags

@@ -12,8 +12,9 @@ from typing import Any
 
 from ..recovery.continuation.facts import Dialect
 from .answer import Answer, Part, Reasoning, Text
-from .asked import Asked, RejectedError, read_request
+from .asked import Asked, read_request
 from .personas import Persona, continue_as
+from .rejected import RejectedError
 from .render import render, render_whole
 from .render_options import RenderOptions, compact
 from .vendor_errors import error_body

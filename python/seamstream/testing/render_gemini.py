@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import zip_longest
 from typing import Any
 
-from .answer import Answer, Part, Reasoning, ServerTool, Tool, signature_of
+from .answer import Answer, Part, Reasoning, ServerTool, Tool, signature_of_call
 from .render_options import RenderOptions, sse
 
 _FINISH = {"max_tokens": "MAX_TOKENS", "content_filter": "SAFETY"}
@@ -72,7 +72,7 @@ def _whole(part: Part, position: int, options: RenderOptions) -> dict[str, Any]:
     if isinstance(part, Tool):
         call_id = part.id or f"call_{options.reply_id}_{position}"
         call = {"id": call_id, "name": part.name, "args": json.loads(said or "{}")}
-        return {"functionCall": call, "thoughtSignature": signature_of(said)}
+        return {"functionCall": call, "thoughtSignature": signature_of_call(call["args"])}
     if isinstance(part, ServerTool):
         return {"executableCode": {"language": "PYTHON", "code": said}}
     return _spoken(part, said)

@@ -17,7 +17,11 @@ from .profile import Profile
 _PREFIX_FLAG: Final[tuple[Strategy, ...]] = ("prefix-flag", "prompt")
 
 KNOWN: Final[tuple[Profile, ...]] = (
-    Profile(_PREFIX_FLAG, "api.deepseek.com", "openai-chat", prefix_path="/beta/chat/completions"),
+    Profile(
+        *(_PREFIX_FLAG, "api.deepseek.com", "openai-chat"),
+        prefix_path="/beta/chat/completions",
+        returns_reasoning=True,
+    ),
     Profile(_PREFIX_FLAG, "api.mistral.ai", "openai-chat"),
     Profile(_PREFIX_FLAG, "*.mistral.ai", "openai-chat"),
     Profile(("prompt",), dialect="openai-chat"),

@@ -15,7 +15,8 @@ class Profile:
 
     `done_is_end`: this server never sends a finish reason, so its `[DONE]` alone proves the answer complete.
     `prefix_path`: where requests with a prefix flag go, if not to the caller's path. `continue_fields`: what
-    the strategy `continue-final-message` sets beside the messages.
+    the strategy `continue-final-message` sets beside the messages. `returns_reasoning`: a turn that called
+    tools must come back with its `reasoning_content`; agents send it.
     """
 
     strategies: tuple[Strategy, ...]
@@ -28,6 +29,7 @@ class Profile:
         ("continue_final_message", True),
         ("add_generation_prompt", False),
     )
+    returns_reasoning: bool = False
 
     def matches(self, host: str, dialect: Dialect, model: str) -> bool:
         """Is this the profile of such a request?"""

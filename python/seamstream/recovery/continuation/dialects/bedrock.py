@@ -47,7 +47,7 @@ class BedrockForm(RequestForm):
     ) -> list[Message]:
         """Signed reasoning stands before the text; unsigned would be refused."""
         result = list(messages)
-        blocks = [*map(_reasoning, signed_thinking), {"text": text}]
+        blocks = [*map(reasoning_block, signed_thinking), {"text": text}]
         if not result or result[-1].get("role") != "assistant":
             return [*result, {"role": "assistant", "content": blocks}]
         said = list(result[-1].get("content") or ())
@@ -68,7 +68,7 @@ class BedrockForm(RequestForm):
         return facts.thinking_budget_tokens + 1
 
 
-def _reasoning(block: str) -> Message:
+def reasoning_block(block: str) -> Message:
     """A signed block of thinking, as Converse takes it back."""
     thinking = orjson.loads(block)
     if "data" in thinking:
