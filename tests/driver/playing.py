@@ -14,9 +14,9 @@ from seamstream.observe import Notice, RunEvent
 from seamstream.observe.hooks import Sinks
 from seamstream.recovery.causes import BodyEnd
 from seamstream.recovery.retry_budget import RetryBudget
-from seamstream.runner import SyncRun, run_sync
 from seamstream.stores.checkpoints import StreamCheckpoint
 from seamstream.testing import Answer, DeterministicModel, Dialect, FakeClock, Text, tokens
+from tests.support.pure_run import SyncRun, run_sync
 
 QUESTION: dict[str, Any] = {
     "model": "m",

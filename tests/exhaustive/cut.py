@@ -14,12 +14,12 @@ from seamstream.recovery.continuation.profile import Profile
 from seamstream.recovery.continuation.profiles import ProfileBook
 from seamstream.recovery.policy import RecoveryPolicy
 from seamstream.recovery.retry_budget import RetryBudget
-from seamstream.runner import SyncRun, run_sync
 from seamstream.testing.clock import FakeClock
 from seamstream.testing.render_bedrock import frame
 from tests.corpus import CorpusStream
 from tests.corpus.stream import Dialect
 from tests.support.provider import Provider
+from tests.support.pure_run import SyncRun, run_sync
 
 Cause = Literal["reset", "early end", "stall", "malformed frame", "in-band error"]
 ANYWHERE: tuple[Cause, ...] = ("reset", "early end", "stall", "malformed frame")

@@ -9,12 +9,12 @@ import pytest
 
 from seamstream.driver import Driver
 from seamstream.effects import Broke, Open, Opened, Result
-from seamstream.runner import SyncRun, run_sync
 from seamstream.testing.clock import FakeClock
 from tests.corpus import STREAMS, CorpusStream
 from tests.exhaustive.cut import Cut, services_of, spec_of
 from tests.support.grammar import assert_well_formed
 from tests.support.provider import Provider
+from tests.support.pure_run import SyncRun, run_sync
 from tests.support.turns import turn_of
 
 pytestmark = [pytest.mark.exhaustive, pytest.mark.timeout(600)]

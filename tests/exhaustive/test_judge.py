@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from seamstream.errors import StreamCutError
-from seamstream.runner import SyncRun
 from tests.corpus import by_name
 from tests.exhaustive.cut import Cut, Played, play
 from tests.exhaustive.judge import judge
+from tests.support.pure_run import SyncRun
 
 TEXT, TOOLS = "anthropic_text_plain", "chat_tool_parallel"
 

@@ -14,9 +14,9 @@ from seamstream.recovery.causes import BodyEnd
 from seamstream.recovery.continuation.profiles import ProfileBook
 from seamstream.recovery.policy import RecoveryPolicy
 from seamstream.recovery.retry_budget import RetryBudget
-from seamstream.runner import SyncRun, run_sync
 from seamstream.testing.clock import FakeClock
 from tests.corpus import STREAMS, CorpusStream
+from tests.support.pure_run import SyncRun, run_sync
 from tests.support.wire import frames
 
 EVENT_STREAM = {"content-type": "text/event-stream"}

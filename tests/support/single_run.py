@@ -12,10 +12,10 @@ from seamstream.effects import TIMED_OUT, Broke, Open, Opened, Result
 from seamstream.recovery.continuation.profiles import ProfileBook
 from seamstream.recovery.policy import RecoveryPolicy
 from seamstream.recovery.retry_budget import RetryBudget
-from seamstream.runner import SyncRun, run_sync
 from seamstream.testing.clock import FakeClock
 from tests.corpus import CorpusStream
 from tests.corpus.stream import choices_of
+from tests.support.pure_run import SyncRun, run_sync
 
 PAUSED_READER = b""
 """In a script: the time until the next step passes while the reader takes nothing."""
