@@ -1,6 +1,6 @@
 """What a cut left behind, read from the wire by the shortest code that can, to judge the planner by.
 
-It knows DESIGN section 5's table and the rule for a pending event at the end, and nothing of the core.
+It knows the table of plans and the rule for a pending event at the end, and nothing of the core.
 """
 
 from __future__ import annotations
