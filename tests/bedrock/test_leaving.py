@@ -50,8 +50,10 @@ async def test_leaving_early_ends_the_request(kind: Kind, mode: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_who_leaves_at_the_stop_has_the_whole_answer(kind: Kind) -> None:
-    async with FaultServer(MODEL) as server, client_of(kind, server.url) as client:
+@pytest.mark.parametrize("mode", MODES)
+async def test_who_leaves_at_the_stop_has_the_whole_answer(kind: Kind, mode: Any) -> None:
+    policy = AT_ONCE.replace(mode=mode)
+    async with FaultServer(MODEL) as server, client_of(kind, server.url, policy=policy) as client:
         with seamstream.capture() as outcomes:
             got = await ask(kind, client, until="messageStop")
     assert (got.error, got.text) == (None, SAID)

@@ -171,7 +171,12 @@ class RunHistory:
         self._close(turn.outcome)
         return turn
 
-    def aborted(self, snapshot: Snapshot | None, core: CoreFacts, *, degraded: str | None) -> Turn:
+    def left(self, snapshot: Snapshot | None, core: CoreFacts, *, degraded: str | None) -> Turn:
+        """The reader left, or ended the run. Who leaves behind the proof has the whole answer, as SDKs that
+        stop at it.
+        """
+        if snapshot is not None and snapshot.terminal_seen and self.streaming:
+            return self.succeeded(snapshot, core, degraded=degraded, salvaged=None)
         self._mark_cut()
         self._end_attempt(cause=None, error=None)
         turn = self._turn("cancelled", snapshot, core, degraded, None)

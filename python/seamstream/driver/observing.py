@@ -83,7 +83,7 @@ class Observer(Parts):
     def left(self) -> None:
         """The reader has left."""
         if not self.over:
-            self.record_abort()
+            self.record_leaving()
             self._close()
 
     def _succeed(self) -> None:

@@ -96,11 +96,11 @@ class Parts:
         )
         return self.turn
 
-    def record_abort(self) -> None:
+    def record_leaving(self) -> None:
         """The reader left, or ended the run."""
         if not self.history.over:
             degraded = self.guard.degraded
-            self.turn = self.history.aborted(self.guard.snapshot(), self.core_facts(), degraded=degraded)
+            self.turn = self.history.left(self.guard.snapshot(), self.core_facts(), degraded=degraded)
 
     def _content_came(self, now: float) -> None:
         budget = self.decider.budget

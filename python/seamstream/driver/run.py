@@ -41,7 +41,7 @@ class Driver(Parts):
         finally:
             self.targets.attempt_over()
             self.targets.close()
-            self.record_abort()
+            self.record_leaving()
 
     def checkpoint(self) -> StreamCheckpoint | None:
         """What to store about the run now."""
