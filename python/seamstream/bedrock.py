@@ -43,6 +43,7 @@ from .transports.botocore_sync import (
     SyncBotocoreUpstream,
     SyncRaw,
     SyncWatched,
+    end_of_body,
     is_failure_of_transport,
     is_stream,
     sync_errors,
@@ -163,7 +164,8 @@ class _SyncCalls(_Calls):
             raise
         if not _answered(observer, response, self._media_types):
             return response
-        return _whole(spec, response, SyncRaw(SyncObservedStream(SyncWatched(response.raw), observer)))
+        watched = SyncObservedStream(SyncWatched(response.raw), observer, end_of_body)
+        return _whole(spec, response, SyncRaw(watched))
 
 
 class _AsyncCalls(_Calls):

@@ -12,6 +12,7 @@ from .driver.observing import Observer
 from .effects import Emit, Fail
 from .httpx_reader import ObservedStream, is_whole
 from .runner import AsyncRunner
+from .transports.aiohttp_internals import end_of_body, protocol_of
 from .transports.botocore_async import AsyncWatched
 
 
@@ -54,7 +55,10 @@ class WatchedChunks:
 
     def __init__(self, raw: Any, observer: Observer) -> None:
         self._raw = raw
-        self._observed = ObservedStream(AsyncWatched(raw), observer)
+        protocol = protocol_of(raw)
+        self._observed = ObservedStream(
+            AsyncWatched(raw), observer, lambda error: end_of_body(error, protocol)
+        )
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         try:

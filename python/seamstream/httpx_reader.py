@@ -6,7 +6,7 @@ not pull, a run's timers stand still.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import suppress
 from typing import Any
 
@@ -98,11 +98,16 @@ class SyncRecoveredStream:
         return output
 
 
+EndOf = Callable[[BaseException], BodyEnd]
+"""How a body ended, by what its reader was raised."""
+
+
 class ObservedStream:
     """An inner response's own bytes, told to an observer as they pass; asynchronously."""
 
-    def __init__(self, response: Any, observer: Observer) -> None:
+    def __init__(self, response: Any, observer: Observer, end_of: EndOf = end_of_body) -> None:
         self._response = response
+        self._end_of = end_of
         self._chunks: Any = response.stream.__aiter__()
         self._observer = observer
         self._now = observer.clock.monotonic
@@ -120,7 +125,7 @@ class ObservedStream:
             self._observer.ended(Broke(BodyEnd.CLEAN))
             raise
         except Exception as error:
-            self._observer.ended(Broke(end_of_body(error), error))
+            self._observer.ended(Broke(self._end_of(error), error))
             raise
         finally:
             self._alarm.stop()
@@ -153,8 +158,9 @@ class ObservedStream:
 class SyncObservedStream:
     """An inner response's own bytes, told to an observer as they pass; synchronously."""
 
-    def __init__(self, response: Any, observer: Observer) -> None:
+    def __init__(self, response: Any, observer: Observer, end_of: EndOf = end_of_body) -> None:
         self._response = response
+        self._end_of = end_of
         self._observer = observer
         observer.intake.wake = observer.look
 
@@ -164,7 +170,7 @@ class SyncObservedStream:
                 _tell(self._observer, chunk)
                 yield chunk
         except Exception as error:
-            self._observer.ended(Broke(end_of_body(error), error))
+            self._observer.ended(Broke(self._end_of(error), error))
             raise
         self._observer.ended(Broke(BodyEnd.CLEAN))
 
