@@ -116,9 +116,7 @@ class _Calls:
 
 
 def _call_of(call: Call, effect: Open) -> Call:
-    """The call of one attempt. Its credentials are for the client's own endpoint and no other."""
-    if effect.route is not None:
-        raise ConfigurationError("a Bedrock client cannot send an attempt to another target")
+    """The call of one attempt."""
     return call.with_body(effect.attempt, effect.body, effect.headers)
 
 

@@ -8,8 +8,9 @@ from typing import Any, get_args
 import pytest
 
 import seamstream
+from seamstream import Attempt, AttemptRefusedError, AttemptRequest, StreamCutError
 from seamstream.testing import Answer, DeterministicModel, Fault, FaultServer, Text, Tool, tokens
-from tests.bedrock.clients import QUESTION, Kind, client_of, is_signed, read
+from tests.bedrock.clients import AT_ONCE, QUESTION, Kind, client_of, is_signed, read
 
 KINDS = get_args(Kind)
 SAID = "Let me measure how deep the water is here."
@@ -55,6 +56,27 @@ async def test_other_operations_pass_untouched(kind: Kind) -> None:
             await _invoke(kind, client)
         assert len(server.requests) == 1
     assert outcomes == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("attempt", [1, 2])
+async def test_a_hook_that_wants_another_url_is_refused_and_nothing_is_lost(kind: Kind, attempt: int) -> None:
+    """The client's credentials must not leave for it."""
+
+    def elsewhere(asked: Attempt) -> AttemptRequest | None:
+        return AttemptRequest(url="http://127.0.0.1:9/") if asked.number == attempt else None
+
+    policy = AT_ONCE.replace(prepare_attempt=elsewhere)
+    async with FaultServer(MODEL, [Fault.reset(after_events=6)]) as server:
+        got = await read(kind, server.url, policy=policy)
+        assert len(server.requests) == attempt - 1
+    assert isinstance(got.error, StreamCutError)
+    assert isinstance(got.error.__cause__, AttemptRefusedError)
+    assert "its own endpoint" in str(got.error)
+    assert got.error.turn is not None
+    assert got.error.turn.text == got.text
+    assert SAID.startswith(got.text)
+    assert bool(got.text) == (attempt == 2)
 
 
 async def _invoke(kind: Kind, client: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from ..clock import Clock
 from ..effects import Open, Opened, OpenFailed
 from .aiohttp import AiohttpUpstream
-from .botocore_sync import is_failure_of_transport, may_be_sent_again
+from .botocore_sync import elsewhere, is_failure_of_transport, may_be_sent_again
 
 
 class BotocoreUpstream(AiohttpUpstream):
@@ -27,6 +27,8 @@ class BotocoreUpstream(AiohttpUpstream):
         super().__init__(send_below, clock, media_types)
 
     async def open(self, effect: Open) -> Opened | OpenFailed:
+        if effect.route is not None:
+            return elsewhere()
         try:
             return await super().open(effect)
         except Exception as error:

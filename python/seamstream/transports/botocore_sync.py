@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any, Final
 
 from ..effects import Broke, Open, Opened, OpenFailed
-from ..errors import FrameTooLarge, StreamCutError
+from ..errors import AttemptRefusedError, FrameTooLarge, StreamCutError
 from ..recovery.causes import BodyEnd
 from ..surface import TransportErrors
 
@@ -34,6 +34,8 @@ class SyncBotocoreUpstream:
         self.response: Any = None
 
     def open(self, effect: Open) -> Opened | OpenFailed:
+        if effect.route is not None:
+            return elsewhere()
         try:
             response = self.response = self._send(effect)
             self._raw = response.raw
@@ -76,6 +78,12 @@ class SyncBotocoreUpstream:
         """The current response goes to the reader; from now on it is not ours to close."""
         response, self.response, self._raw, self._chunks = self.response, None, None, None
         return response
+
+
+def elsewhere() -> OpenFailed:
+    """The hook wants another URL. The client's credentials are for its own endpoint and no other."""
+    reason = "a Bedrock client signs for its own endpoint, so an attempt cannot go to another URL"
+    return OpenFailed(AttemptRefusedError(reason), retryable=False, refused=reason)
 
 
 def is_stream(status: int, headers: dict[str, str], media_types: Collection[str]) -> bool:
