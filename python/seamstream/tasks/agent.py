@@ -27,6 +27,7 @@ from .ledger import ledger_key, read_ledger
 from .reading import QUEUE, load_steps, load_task, step_key, task_key
 from .records import Envelope, FileRef, SourceRef, Task
 from .results import ResultStore
+from .schema import check_schema
 from .target import ModelTarget
 from .tools import Tool, Toolbox
 
@@ -37,11 +38,14 @@ DEFAULT_MAX_RECOVERIES: Final = 8
 @dataclass(frozen=True, slots=True)
 class OutputSchema:
     """The JSON schema that the last answer must fit, and its version: a task that began under another one is
-    not read by this one.
+    not read by this one. ConfigurationError when it is no JSON schema.
     """
 
     version: str
     schema: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        check_schema(self.schema, f"output {self.version}")
 
 
 class Agent:

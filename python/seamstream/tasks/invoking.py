@@ -7,25 +7,28 @@ itself has said what became of it (`resolving.py`). What only reads is simply re
 from __future__ import annotations
 
 import asyncio
+import inspect
+import logging
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Final, Literal
-
-import orjson
+from typing import Any, Final, Literal, get_args
 
 from ..clock import Clock
 from ..errors import StoreError
 from ..within import within
 from .hold import Hold
 from .journal import TaskJournal
+from .plain import as_json, clean, described
 from .records import ResultRef, ToolInvocation
 from .resolving import Resolver
 from .results import ResultStore
 from .schema import BadArguments, read_arguments
-from .tools import Pending, Tool, Toolbox, ToolContext, ToolFailed
+from .tools import Pending, Tool, Toolbox, ToolContext, ToolFailed, called
+
+_LOG: Final = logging.getLogger("seamstream.tasks")
 
 Approval = Literal["approve", "deny", "wait"]
-Approve = Callable[[ToolContext, str, dict[str, Any]], Awaitable[Approval]]
+Approve = Callable[[ToolContext, str, dict[str, Any]], Approval | Awaitable[Approval]]
 """Asked before a call starts, with its context, the tool's name and its arguments. "wait": people decide."""
 
 MAX_EXECUTIONS: Final = 5
@@ -69,7 +72,7 @@ class Invoker:
         """The task is being cancelled: find out what became of writes that were cut off."""
         for call in self._journal.current_step.tool_calls:
             tool = self._around.toolbox.get(call.tool_name)
-            if tool is not None and tool.writes and call.status in ("started", "unknown") and not call.manual:
+            if _writes(call, tool) and call.status in ("started", "unknown") and not call.manual:
                 await self._resolver.resolve(call, tool, self._context(call))
 
     async def _side_by_side(self, group: Iterable[ToolInvocation]) -> None:
@@ -99,18 +102,16 @@ class Invoker:
         tool = self._around.toolbox.get(call.tool_name)
         if call.settled or call.manual:
             return
-        if tool is None:
-            await self._failed(call, f"there is no tool {call.tool_name}")
-        elif call.status == "planned":
-            await self._begin(call, tool)
-        elif call.job_id is not None and tool.job is not None:
+        if call.status != "planned" and tool is not None and tool.job is not None and call.job_id is not None:
             await self._poll(call, tool, self._context(call))
-        elif call.status == "started" and not tool.writes and call.executions >= MAX_EXECUTIONS:
-            await self._failed(call, f"its worker was lost {call.executions} times while it ran")
-        elif call.status == "started" and not tool.writes:
-            await self._execute(call, tool, read_arguments(tool.parameters, call.arguments))
-        else:
+        elif call.status != "planned" and _writes(call, tool):
             await self._resolver.resolve(call, tool, self._context(call))
+        elif tool is None:
+            await self._failed(call, f"there is no tool {call.tool_name}")
+        elif call.executions >= MAX_EXECUTIONS:
+            await self._failed(call, f"its worker was lost {call.executions} times while it ran")
+        else:
+            await self._begin(call, tool)
 
     async def _begin(self, call: ToolInvocation, tool: Tool) -> None:
         try:
@@ -118,7 +119,7 @@ class Invoker:
         except BadArguments as error:
             await self._failed(call, str(error))
             return
-        if await self._approved(call, arguments):
+        if call.status != "planned" or await self._approved(call, arguments):
             await self._execute(call, tool, arguments)
 
     async def _approved(self, call: ToolInvocation, arguments: dict[str, Any]) -> bool:
@@ -127,7 +128,7 @@ class Invoker:
         if call.approved is False:
             await self._failed(call, "the call was not approved", resolution="denied")
             return False
-        answer = await self._around.approve(self._context(call), call.tool_name, arguments)
+        answer = await self._answer(self._around.approve, call, arguments)
         fact = self._journal.fact("tool_approval", invocation=call, answer=answer)
         if answer == "wait":
             await self._journal.tell(fact)
@@ -138,15 +139,26 @@ class Invoker:
             await self._journal.change_invocation(call.id, fact, approved=True)
         return answer == "approve"
 
+    async def _answer(self, approve: Approve, call: ToolInvocation, arguments: dict[str, Any]) -> Approval:
+        """What the hook says. Only "approve" approves a call; for what is no answer, people decide."""
+        answer = approve(self._context(call), call.tool_name, arguments)
+        said = await answer if inspect.isawaitable(answer) else answer
+        if said in get_args(Approval):
+            return said
+        known = ", ".join(get_args(Approval))
+        _LOG.error("approve answered %s for tool call %s, not one of %s", type(said).__name__, call.id, known)
+        return "wait"
+
     async def _execute(self, call: ToolInvocation, tool: Tool, arguments: dict[str, Any]) -> None:
         self._around.hold.check_start()
-        call = await self._started(call)
+        call = await self._started(call, tool)
         context = self._context(call)
         self._around.hold.check_lease()
         try:
-            got = await within(self._around.clock, tool.timeout_s, tool.function(context, **arguments))
+            calling = called(tool.function, context, **arguments)
+            got = await within(self._around.clock, tool.timeout_s, calling)
         except ToolFailed as error:
-            await self._failed(call, str(error), context)
+            await self._failed(call, described(error), context)
             return
         except Exception as error:
             await self._broke(call, tool, context, error)
@@ -154,33 +166,43 @@ class Invoker:
         if tool.job is None:
             await self._succeeded(call, got, context)
             return
-        submitted = self._journal.fact("tool_submitted", invocation=call, kind="side_effect", job_id=str(got))
-        call = await self._journal.change_invocation(call.id, submitted, job_id=str(got))
+        job_id = "" if got is None else str(got)
+        if not job_id or job_id != clean(job_id):  # nobody could ask for it
+            await self._broke(call, tool, context, ToolFailed("the tool returned no id of its job"))
+            return
+        submitted = self._journal.fact("tool_submitted", invocation=call, kind="side_effect", job_id=job_id)
+        call = await self._journal.change_invocation(call.id, submitted, job_id=job_id)
         await self._poll(call, tool, context)
 
-    async def _started(self, call: ToolInvocation) -> ToolInvocation:
+    async def _started(self, call: ToolInvocation, tool: Tool) -> ToolInvocation:
         """The record that must be durable before anything happens."""
+        # Who planned the call may have had another version of the tool: what was once said to write stays so.
+        side_effect = tool.side_effect if call.side_effect == "none" else call.side_effect
         started = self._journal.fact(
             "tool_started",
             invocation=call,
             kind="side_effect",
             tool_name=call.tool_name,
             input_hash=call.input_hash,
-            side_effect=call.side_effect,
+            side_effect=side_effect,
             idempotency_key=self._context(call).idempotency_key,
             repeated=True if call.executions else None,
         )
         epoch = self._journal.task.epoch
         return await self._journal.change_invocation(
-            call.id, started, status="started", epoch=epoch, executions=call.executions + 1
+            *(call.id, started),
+            status="started",
+            side_effect=side_effect,
+            epoch=epoch,
+            executions=call.executions + 1,
         )
 
     async def _broke(self, call: ToolInvocation, tool: Tool, context: ToolContext, error: Exception) -> None:
         """What only reads has failed; of a write nobody can say."""
-        if tool.writes:
+        if _writes(call, tool):
             await self._resolver.resolve(call, tool, context, because=type(error).__name__)
         else:
-            await self._failed(call, f"{type(error).__name__}: {error}", context)
+            await self._failed(call, f"{type(error).__name__}: {described(error)}", context)
 
     async def _poll(self, call: ToolInvocation, tool: Tool, context: ToolContext) -> None:
         """Ask for the work until it is done. The work itself is submitted once."""
@@ -190,9 +212,9 @@ class Invoker:
         context.job_id = call.job_id
         while failures < MAX_POLL_FAILURES:
             try:
-                got = await within(self._around.clock, tool.timeout_s, tool.job(context, call.job_id))
+                got = await within(self._around.clock, tool.timeout_s, called(tool.job, context, call.job_id))
             except ToolFailed as error:
-                await self._failed(call, str(error), context)
+                await self._failed(call, described(error), context)
                 return
             except Exception:
                 failures += 1
@@ -210,7 +232,7 @@ class Invoker:
     async def _succeeded(
         self, call: ToolInvocation, result: Any, context: ToolContext, *, resolution: str | None = None
     ) -> None:
-        data = orjson.dumps(result, default=str)
+        data = as_json(result)
         ref = await self._kept(call, data)
         fact = self._journal.fact(
             "tool_succeeded",
@@ -253,7 +275,7 @@ class Invoker:
             files=left.files,
             sources=left.sources,
             status="failed",
-            error=error,
+            error=clean(error),
             resolution=resolution,
             manual=False,
         )
@@ -269,3 +291,8 @@ class Invoker:
         return ToolContext(
             self._around.tenant, self._journal.task.task_id, call.id, call.call_id, job_id=call.job_id
         )
+
+
+def _writes(call: ToolInvocation, tool: Tool | None) -> bool:
+    """May the call change anything, by what its tool says now or said when the call began?"""
+    return call.side_effect != "none" or (tool is not None and tool.writes)

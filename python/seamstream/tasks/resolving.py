@@ -12,8 +12,8 @@ from ..clock import Clock
 from ..within import within
 from .journal import TaskJournal
 from .records import ToolInvocation
-from .schema import read_arguments
-from .tools import Executed, NotExecuted, Tool, ToolContext
+from .schema import BadArguments, read_arguments
+from .tools import Executed, NotExecuted, Tool, ToolContext, called
 
 
 class Succeeded(Protocol):
@@ -47,11 +47,20 @@ class Resolver:
         self._failed = failed
 
     async def resolve(
-        self, call: ToolInvocation, tool: Tool, context: ToolContext, *, because: str = "owner_lost"
+        self, call: ToolInvocation, tool: Tool | None, context: ToolContext, *, because: str = "owner_lost"
     ) -> None:
-        """Query, then compensate, then the manual queue."""
+        """Query, then compensate, then the manual queue; at once if this process has no such tool, or one
+        that these arguments do not fit.
+        """
         call = await self._unknown(call, context, because)
-        arguments = read_arguments(tool.parameters, call.arguments)
+        if tool is None:
+            await self.hand_to_people(call, f"there is no tool {call.tool_name} here that could be asked")
+            return
+        try:
+            arguments = read_arguments(tool.parameters, call.arguments)
+        except BadArguments:
+            await self.hand_to_people(call, f"the call does not fit the tool {call.tool_name} that is here")
+            return
         answer = await self._asked(call, tool, context, arguments)
         if isinstance(answer, Executed):
             await self._succeeded(call, answer.result, context, resolution="query")
@@ -88,7 +97,7 @@ class Resolver:
             return None
         answer: Any
         try:
-            answer = await within(self._clock, tool.timeout_s, tool.query(context, **arguments))
+            answer = await within(self._clock, tool.timeout_s, called(tool.query, context, **arguments))
             said = type(answer).__name__
         except Exception as error:
             answer, said = None, f"failed: {type(error).__name__}"
@@ -104,7 +113,7 @@ class Resolver:
             return False
         outcome = "undone"
         try:
-            await within(self._clock, tool.timeout_s, tool.compensate(context, **arguments))
+            await within(self._clock, tool.timeout_s, called(tool.compensate, context, **arguments))
         except Exception as error:
             outcome = f"failed: {type(error).__name__}"
         await self._journal.tell(

@@ -31,13 +31,18 @@ class BadArguments(ValueError):
 
 def schema_of(function: Callable[..., Any]) -> dict[str, Any]:
     """The schema of all parameters behind the context; ConfigurationError for a type that is not plain."""
-    hints = get_type_hints(function)
+    name = getattr(function, "__name__", repr(function))
+    try:
+        hints = get_type_hints(function)
+    except (NameError, TypeError) as error:
+        why = f"its annotations cannot be read: {error}"
+        raise ConfigurationError(f"{name}: {why}; give the tool's parameters as a JSON schema") from error
     properties: dict[str, Any] = {}
     required: list[str] = []
-    for parameter in list(inspect.signature(function).parameters.values())[1:]:
+    for parameter in _behind_context(function, name, hints):
         if parameter.name not in hints:
-            raise ConfigurationError(f"{function.__name__}: parameter {parameter.name} has no annotation")
-        properties[parameter.name] = _schema(hints[parameter.name], f"{function.__name__}: {parameter.name}")
+            raise ConfigurationError(f"{name}: parameter {parameter.name} has no annotation")
+        properties[parameter.name] = _schema(hints[parameter.name], f"{name}: {parameter.name}")
         if parameter.default is inspect.Parameter.empty:
             required.append(parameter.name)
     return {
@@ -46,6 +51,20 @@ def schema_of(function: Callable[..., Any]) -> dict[str, Any]:
         "required": required,
         "additionalProperties": False,
     }
+
+
+def _behind_context(
+    function: Callable[..., Any], name: str, hints: Mapping[str, Any]
+) -> list[inspect.Parameter]:
+    """The parameters that the model fills; the first one is given the context, by its place."""
+    parameters = list(inspect.signature(function).parameters.values())
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    if not parameters or parameters[0].kind not in positional or hints.get(parameters[0].name) in _TYPES:
+        raise ConfigurationError(f"{name}: its first parameter must take the ToolContext")
+    for parameter in parameters[1:]:
+        if parameter.kind not in (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY):
+            raise ConfigurationError(f"{name}: parameter {parameter.name} cannot be given by its name")
+    return parameters[1:]
 
 
 def read_arguments(schema: Mapping[str, Any], text: str) -> dict[str, Any]:
@@ -63,16 +82,29 @@ def read_arguments(schema: Mapping[str, Any], text: str) -> dict[str, Any]:
 
 def problem_of(schema: Mapping[str, Any], value: Any) -> str | None:
     """Where and why a value does not fit a JSON schema; None when it does."""
+    validator = _jsonschema().validators.validator_for(schema)(schema)
     try:
-        from jsonschema import exceptions, validators
+        found = _jsonschema().exceptions.best_match(validator.iter_errors(value))
+    except Exception as error:  # as for a $ref that leads nowhere
+        return f"$: the JSON schema cannot be applied: {type(error).__name__}"
+    return None if found is None else f"{found.json_path}: {found.message}"
+
+
+def check_schema(schema: Mapping[str, Any], where: str) -> None:
+    """ConfigurationError for what is no JSON schema, or when nothing is installed that could check by one."""
+    exceptions = _jsonschema().exceptions
+    try:
+        _jsonschema().validators.validator_for(schema).check_schema(schema)
+    except exceptions.SchemaError as error:
+        raise ConfigurationError(f"{where}: its JSON schema is wrong: {error.message}") from error
+
+
+def _jsonschema() -> Any:
+    try:
+        import jsonschema
     except ImportError as error:
         raise ConfigurationError("tasks need jsonschema: pip install 'seamstream[tasks]'") from error
-    try:
-        validator = validators.validator_for(schema)(schema)
-        found = exceptions.best_match(validator.iter_errors(value))
-    except exceptions.SchemaError as error:
-        raise ConfigurationError(f"a JSON schema is wrong: {error.message}") from error
-    return None if found is None else f"{found.json_path}: {found.message}"
+    return jsonschema
 
 
 def _schema(hint: Any, where: str) -> dict[str, Any]:

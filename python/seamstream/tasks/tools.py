@@ -11,13 +11,15 @@ its author allows that a person decides (`allow_manual`). It passes `context.ide
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, get_args
 
 from ..errors import ConfigurationError, SeamstreamError
+from .plain import clean
 from .records import FileRef, SideEffect, SourceRef
-from .schema import schema_of
+from .schema import check_schema, schema_of
 
 DEFAULT_TIMEOUT_S: Final = 60.0
 
@@ -69,15 +71,40 @@ class ToolContext:
     def add_file(
         self, file_id: str, checksum: str, *, produced_at_s: float, expires_at_s: float | None = None
     ) -> None:
-        """Record a file that the tool made; the order of calls is kept. `checksum`: `records.checksum`."""
-        self.files.append(FileRef(file_id, len(self.files), checksum, produced_at_s, expires_at_s))
+        """Record a file that the tool made; the order of calls is kept. `checksum`: `records.checksum`.
+
+        TypeError for what no record can hold, as a date where seconds should be.
+        """
+        expires = None if expires_at_s is None else _seconds(expires_at_s)
+        made_at, name = _seconds(produced_at_s), _text(file_id)
+        self.files.append(FileRef(name, len(self.files), _text(checksum), made_at, expires))
 
     def add_source(self, uri: str, *, retrieved_at_s: float) -> None:
-        """Record a source that the tool consulted; the order of calls is kept."""
-        self.sources.append(SourceRef(uri, len(self.sources), retrieved_at_s))
+        """Record a source that the tool consulted; the order of calls is kept. TypeError as `add_file`."""
+        self.sources.append(SourceRef(_text(uri), len(self.sources), _seconds(retrieved_at_s)))
+
+
+def _text(value: str) -> str:
+    wanted: object = value
+    if not isinstance(wanted, str):
+        raise TypeError(f"text is wanted, not {type(value).__name__}")
+    return clean(wanted)
+
+
+def _seconds(value: float) -> float:
+    wanted: object = value
+    if not isinstance(wanted, int | float) or not math.isfinite(wanted):
+        raise TypeError(f"seconds since the epoch are wanted, not {type(value).__name__}")
+    return float(value)
 
 
 Function = Callable[..., Coroutine[Any, Any, Any]]
+
+
+async def called(function: Callable[..., Any], *args: Any, **arguments: Any) -> Any:
+    """What a function of the user's gives. One that has run without an `await` has run all the same."""
+    answer = function(*args, **arguments)
+    return await answer if inspect.isawaitable(answer) else answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +130,13 @@ class Tool:
     secret: bool = False
 
     def __post_init__(self) -> None:
+        if not self.name:
+            raise ConfigurationError("a tool has no name")
         if self.side_effect not in get_args(SideEffect):
             raise ConfigurationError(f"tool {self.name}: no side effect is called {self.side_effect!r}")
         if not self.timeout_s > 0:
             raise ConfigurationError(f"tool {self.name}: timeout must be above 0, not {self.timeout_s!r}")
+        check_schema(self.parameters, f"tool {self.name}")
         if self.writes and not (self.query or self.compensate or self.allow_manual):
             raise ConfigurationError(
                 f"tool {self.name} has a side effect, but neither query nor compensate: nobody could say what"
@@ -167,12 +197,12 @@ def tool(
 
     def made(function: Function) -> Tool:
         if not inspect.iscoroutinefunction(function):
-            raise ConfigurationError(f"tool {function.__name__} is no coroutine function")
+            raise ConfigurationError(f"tool {function!r} is no coroutine function")
         return Tool(
-            name=name or function.__name__,
+            name=name or str(getattr(function, "__name__", "")),
             function=function,
             description=description or inspect.cleandoc(function.__doc__ or ""),
-            parameters=parameters or schema_of(function),
+            parameters=schema_of(function) if parameters is None else parameters,
             side_effect=side_effect,
             query=query,
             compensate=compensate,

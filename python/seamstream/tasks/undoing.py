@@ -17,7 +17,7 @@ from .reading import load_steps, load_task
 from .records import DurableStep, ToolInvocation
 from .refusal import Refused
 from .schema import read_arguments
-from .tools import Tool, ToolContext
+from .tools import Tool, ToolContext, called
 
 Undo = Literal["not_asked", "asked", "failed", "undone"]
 """How far taking back a call has come. "asked": a person is to do it; "failed": its compensation did not end
@@ -91,7 +91,7 @@ class _Undoing:
         try:
             if tool.compensate is not None:
                 arguments = read_arguments(tool.parameters, call.arguments)
-                await within(self._agent.clock, tool.timeout_s, tool.compensate(context, **arguments))
+                await within(self._agent.clock, tool.timeout_s, called(tool.compensate, context, **arguments))
         except Exception as error:
             outcome = f"failed: {type(error).__name__}"
         await self._tell("tool_compensated", step, call, outcome=outcome)
