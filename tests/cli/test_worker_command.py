@@ -42,7 +42,7 @@ async def test_a_worker_hands_over_and_another_goes_on(cli: CommandLine, store: 
     ):
         cli = reach(cli, model, service)
         task_id = await at.submit()
-        worker = ("worker", "--app", app, "--tenant", "acme", "--lease-s", "20")
+        worker = ("worker", "--app", app, "--tenant", "acme", "--lease-s", "20", "--grace-s", "20")
         first = await cli.start(*worker)
         await hear(first, "TextDelta")
         first.send_signal(signal.SIGTERM)

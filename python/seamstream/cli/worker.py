@@ -40,6 +40,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     add_store_arguments(parser)
     parser.add_argument("--concurrency", type=int, default=8, metavar="N", help="tasks at a time (8)")
     parser.add_argument("--lease-s", type=float, default=30.0, metavar="S", help="seconds of a lease (30)")
+    parser.add_argument(
+        "--grace-s", type=float, default=30.0, metavar="S", help="seconds for tools to end after a stop (30)"
+    )
     parser.add_argument("--owner", help="its name in the ledger (default: a random one)")
     parser.set_defaults(run=run)
 
@@ -77,14 +80,13 @@ def agent_of(app: str, backend: Backend) -> AbstractAsyncContextManager[Agent]:
 async def _work(options: argparse.Namespace, backend: Backend) -> int:
     from ..tasks.worker import Worker
 
-    if options.concurrency < 1 or options.lease_s <= 0:
-        raise ConfigurationError("--concurrency and --lease-s must be above 0")
     async with agent_of(options.app, backend) as agent:
         worker = Worker(
             *(agent, options.tenant),
             owner=options.owner,
             concurrency=options.concurrency,
             lease_s=options.lease_s,
+            grace_s=options.grace_s,
         )
         for name in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(name, worker.stop)

@@ -11,6 +11,8 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from ..errors import ConfigurationError
+
 Key = tuple[str, ...]
 
 
@@ -140,6 +142,9 @@ class Operator:
     """The only handle on more than one tenant: it must be told which."""
 
     def __init__(self, backend: Backend, tenants: Sequence[str]) -> None:
+        """ConfigurationError when no tenant is named, or something that is no name."""
+        if isinstance(tenants, str) or not tenants or not all(isinstance(name, str) for name in tenants):
+            raise ConfigurationError(f"the tenants are a sequence of names, not {tenants!r}")
         self._backend = backend
         self.tenants = tuple(dict.fromkeys(tenants))
         self._next = 0
@@ -152,10 +157,10 @@ class Operator:
 
     async def claim(self, queue: str, *, lease_s: float) -> tuple[str, Job] | None:
         """A piece of work that is due; does not wait. The tenants take turns, so none starves the others."""
-        for at in range(self._next, self._next + len(self.tenants)):
-            tenant = self.tenants[at % len(self.tenants)]
+        for _ in self.tenants:
+            tenant = self.tenants[self._next]
+            self._next = (self._next + 1) % len(self.tenants)  # before the claim: it may fail
             job = await self._backend.claim(tenant, queue, lease_s=lease_s)
             if job is not None:
-                self._next = (at + 1) % len(self.tenants)
                 return tenant, job
         return None

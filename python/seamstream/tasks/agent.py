@@ -21,10 +21,10 @@ from ..recovery.digests import digest
 from ..stores.backend import Backend, Key
 from ..stores.backend_checkpoints import BackendCheckpointStore
 from ..types import Event
+from .creating import create_task, enqueue
 from .invoking import Approve
-from .journal import TaskJournal
 from .ledger import ledger_key, read_ledger
-from .reading import QUEUE, load_steps, load_task, step_key, task_key
+from .reading import load_steps, load_task, step_key, task_key, worked_key
 from .records import Envelope, FileRef, SourceRef, Task
 from .results import ResultStore
 from .schema import check_schema
@@ -119,10 +119,14 @@ class Agent:
         origin: str = "",
     ) -> Task:
         """Store a task and put it into the queue. `request` is a request body of the model's dialect, on top
-        of the target's own members. StoreError when the id is taken.
+        of the target's own members. StoreError when the id is taken, ConfigurationError for what is no JSON
+        or could not be read again.
         """
         document = {**self.model.request, **request}
-        body = orjson.dumps(document)
+        try:
+            body = orjson.dumps(document)
+        except TypeError as error:
+            raise ConfigurationError(f"the request is no JSON: {error}") from error
         task = Task(
             tenant=tenant,
             task_id=task_id or self.clock.uuid(),
@@ -140,16 +144,11 @@ class Agent:
             sources=tuple(sources),
             origin=origin,
         )
-        if await self.store.get(tenant, task_key(task.task_id)) is not None:
-            raise StoreError(f"there is a task {task.task_id!r} already")
-        # The job comes first: a task without one would never be worked on, a job without a task does no harm.
-        await self.enqueue(tenant, task.task_id)
-        journal = await TaskJournal.create(self.store, tenant, task, self.clock)
-        return journal.task
+        return await create_task(self.store, tenant, task, self.clock)
 
     async def enqueue(self, tenant: str, task_id: str) -> None:
         """Have some worker look at a task."""
-        await self.store.enqueue(tenant, QUEUE, orjson.dumps(task_id))
+        await enqueue(self.store, tenant, task_id)
 
     async def cancel(self, tenant: str, task_id: str) -> None:
         """Have the task ended for good, by its worker if it has one. StoreError when there is none."""
@@ -174,6 +173,7 @@ class Agent:
             await self.store.delete(tenant, step_key(task_id, step.number))
         await self.store.drop(tenant, ledger_key(task_id))
         await self.store.delete(tenant, cancel_key(task_id))
+        await self.store.delete(tenant, worked_key(task_id))
         await self.store.delete(tenant, task_key(task_id))
 
     async def envelope(self, tenant: str, task_id: str) -> Envelope:

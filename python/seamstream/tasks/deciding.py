@@ -9,18 +9,16 @@ import orjson
 from ..clock import Clock
 from ..errors import StoreError
 from ..stores.backend import Backend
+from .creating import enqueue
 from .journal import TaskJournal
 from .ledger import read_ledger
-from .operating import enqueue
 from .reading import load_steps, load_task
-from .records import DurableStep, Task, ToolInvocation
+from .records import PERSON, WAITING, DurableStep, Task, ToolInvocation
 from .refusal import Refused
 from .results import INLINE_BYTES
 from .undoing import undo_of
 
 Decision = Literal["executed", "not_executed", "approve", "deny", "undone"]
-PERSON: Final = "person"
-"""The `resolution` of a call that a person has settled."""
 _OUTCOMES: Final = {"executed": "succeeded", "not_executed": "failed"}
 
 
@@ -36,7 +34,7 @@ async def resolve_call(
     result: str = "null",
 ) -> ToolInvocation:
     """Settle a call of the manual queue, answer for its approval, or tell that its effect was undone; then
-    have a worker go on with the task, if it is not over. The same decision twice only does the latter again.
+    have a worker go on with the task, if it waits. The same decision twice only does the latter again.
 
     `result`: of a call that took place, as JSON text. Refused when the call does not wait for this decision,
     or the result is not JSON of at most 32 KiB; StoreError when there is no such task.
@@ -48,7 +46,8 @@ async def resolve_call(
         await _check(backend, tenant, task, call, decision)
         journal = await TaskJournal.take(backend, tenant, task_id, owner=f"{PERSON}:{by}", clock=clock)
         call = await _Decision(journal, step, call, by).write(decision, result)
-    if not task.over:
+        task = journal.task  # as it stood when it was taken
+    if task.state in WAITING:  # one that runs has a job
         await enqueue(backend, tenant, task_id)
     return call
 
@@ -81,6 +80,8 @@ async def _check(backend: Backend, tenant: str, task: Task, call: ToolInvocation
     if decision in _OUTCOMES:
         if not call.manual:
             raise Refused(f"tool call {call.id} is {call.status}, it does not wait for a person to say so")
+        if task.state == "running":  # to take the task from its worker now would cut off its other calls
+            raise Refused(f"a worker is at work on task {task.task_id}: decide when it waits")
     elif decision == "undone":
         undo = undo_of(await read_ledger(backend, tenant, task.task_id), call.id)
         if undo not in ("asked", "failed"):

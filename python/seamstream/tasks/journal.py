@@ -59,7 +59,8 @@ class TaskJournal:
         async with journal._writing:
             if not await journal._set_task(dataclasses.replace(task, unlogged=(created,))):
                 raise StoreError(f"there is a task {task.task_id!r} already")
-            await journal.ledger.append([created])
+            # A worker may have been so quick as to take the task already: then it has told this.
+            await journal.ledger.try_append([created])
         return journal
 
     @classmethod

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+
 from ..clock import Clock
 from ..errors import StaleOwner, StoreError
-from ..stores.backend import Backend, Job
+from ..stores.backend import Backend, Job, Key
 from .hold import HandOver
-from .reading import QUEUE
+from .reading import QUEUE, worked_key
 
 
 class Lease:
@@ -23,6 +25,8 @@ class Lease:
         self._clock = clock
         self._lease_s = lease_s
         self._ends_at = claimed_at + lease_s
+        self._worked: Key | None = None
+        self._revision = 0
         self.stopping = False
         """This process wants to stop."""
 
@@ -34,6 +38,28 @@ class Lease:
         self.check_lease()
         if self.stopping:
             raise HandOver("this worker is to stop")
+
+    async def enter(self, task_id: str) -> bool:
+        """Say by which job the task is worked on, for as long as the lease lasts. False when it is another
+        one: a task that got two jobs must not change its owner to and fro. Nothing else rests on this record.
+        StaleOwner once the lease may be over.
+        """
+        key = worked_key(task_id)
+        found = await self._backend.get(self._tenant, key)
+        if found is not None and found.value != self._name:
+            return False
+        revision = 0 if found is None else found.revision
+        entered = await self._backend.compare_and_set(
+            self._tenant, key, self._name, revision=revision, ttl_s=self._lease_s
+        )
+        if entered is not None:
+            self._worked, self._revision = key, entered
+        self.check_lease()
+        return entered is not None
+
+    @property
+    def _name(self) -> bytes:
+        return self._job.id.encode()
 
     async def keep(self) -> None:
         """Extend the lease until it is lost; then StaleOwner. A store that fails is asked again."""
@@ -48,9 +74,20 @@ class Lease:
             if not kept:
                 raise StaleOwner("the lease on the task was lost")
             self._ends_at = asked_at + self._lease_s
+            await self._stay()
+
+    async def _stay(self) -> None:
+        if self._worked is not None:
+            with contextlib.suppress(StoreError):
+                self._revision = await self._backend.put(
+                    self._tenant, self._worked, self._name, ttl_s=self._lease_s
+                )
 
     async def done(self) -> bool:
-        """The job needs nobody any more."""
+        """The job needs nobody any more; the task may get another one."""
+        if self._worked is not None:
+            await self._backend.delete(self._tenant, self._worked, revision=self._revision)
+            self._worked = None
         return await self._backend.ack(self._tenant, QUEUE, self._job)
 
     async def give_back(self, *, delay_s: float = 0.0) -> bool:

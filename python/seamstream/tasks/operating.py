@@ -8,18 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
-
-import orjson
+from typing import Final
 
 from ..clock import Clock
 from ..recovery.policy import RecoveryPolicy
 from ..stores.backend import Backend
 from .agent import cancel_key
+from .creating import create_task, enqueue
 from .journal import TaskJournal
 from .ledger import Entry, read_ledger
-from .reading import QUEUE, load_steps, load_task
-from .records import DurableStep, Task, TaskState, ToolInvocation, decode_task
+from .reading import load_steps, load_task
+from .records import PERSON, DurableStep, Task, TaskState, ToolInvocation, decode_task
 from .refusal import Refused
 from .versions import versions_of
 
@@ -81,8 +80,7 @@ async def retry_task(
         created_at_s=clock.wall(),
         origin=task_id,
     )
-    await enqueue(backend, tenant, new.task_id)
-    return (await TaskJournal.create(backend, tenant, new, clock)).task
+    return await create_task(backend, tenant, new, clock)
 
 
 _KEPT: Final = (
@@ -102,7 +100,7 @@ async def end_task(backend: Backend, tenant: str, task_id: str, *, by: str, cloc
     if task.over:
         raise Refused(f"task {task_id} is over: it is {task.state}")
     _check_no_write(await load_steps(backend, tenant, task_id))
-    journal = await TaskJournal.take(backend, tenant, task_id, owner=f"person:{by}", clock=clock)
+    journal = await TaskJournal.take(backend, tenant, task_id, owner=f"{PERSON}:{by}", clock=clock)
     step = journal.step
     try:
         _check_no_write([step] if step is not None else [])
@@ -162,8 +160,3 @@ async def compare_code(
         *(ran, installed, tuple(f"{name}=={version}" for name, version in sorted(differs.items()))),
         policy_differs=None if policy is None else told[0]["policy_digest"] != here["policy_digest"],
     )
-
-
-async def enqueue(backend: Backend, tenant: str, task_id: str) -> Any:
-    """Have some worker look at a task."""
-    return await backend.enqueue(tenant, QUEUE, orjson.dumps(task_id))

@@ -22,6 +22,11 @@ def step_key(task_id: str, number: int) -> Key:
     return ("step", task_id, f"{number:06d}")
 
 
+def worked_key(task_id: str) -> Key:
+    """The job by which a task is worked on now; no more than a hint."""
+    return ("worked", task_id)
+
+
 async def load_task(backend: Backend, tenant: str, task_id: str) -> Task:
     """Read a task; StoreError when this tenant has none of that id."""
     record = await backend.get(tenant, task_key(task_id))

@@ -30,6 +30,10 @@ InvocationStatus = Literal["planned", "started", "succeeded", "failed", "unknown
 Kind = Literal["transport", "resample", "side_effect"]
 """What a "retry" was: getting the rest of an answer, asking the model anew, or touching the world."""
 
+PERSON: Final = "person"
+"""Whose decision it was: the `resolution` of a call, and the beginning of the owner's name."""
+WAITING: Final[tuple[TaskState, ...]] = ("waiting", "waiting_compensation")
+"""States in which no worker looks at a task until somebody puts a job for it into the queue."""
 FINAL_STATES: Final[tuple[TaskState, ...]] = ("succeeded", "terminal_failed", "aborted")
 
 

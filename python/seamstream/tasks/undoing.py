@@ -14,7 +14,7 @@ from .agent import Agent
 from .journal import TaskJournal
 from .ledger import Entry, read_ledger
 from .reading import load_steps, load_task
-from .records import DurableStep, ToolInvocation
+from .records import PERSON, DurableStep, ToolInvocation
 from .refusal import Refused
 from .schema import read_arguments
 from .tools import Tool, ToolContext, called
@@ -59,7 +59,7 @@ async def undo_calls(agent: Agent, tenant: str, task_id: str, *, by: str) -> lis
     for _, call in written:
         if call.status in ("started", "unknown"):
             raise Refused(f"the outcome of tool call {call.id} is unknown: resolve it first")
-    journal = await TaskJournal.take(agent.store, tenant, task_id, owner=f"person:{by}", clock=agent.clock)
+    journal = await TaskJournal.take(agent.store, tenant, task_id, owner=f"{PERSON}:{by}", clock=agent.clock)
     undoing = _Undoing(agent, journal, tenant, await read_ledger(agent.store, tenant, task_id))
     took_place = [(step, call) for step, call in written if call.status == "succeeded"]
     return [await undoing.undo(step, call) for step, call in reversed(took_place)]

@@ -12,7 +12,7 @@ import logging
 from collections.abc import Sequence
 from typing import Final
 
-from ..errors import StoreError
+from ..errors import ConfigurationError, StoreError
 from ..stores.backend import Job, Operator
 from .agent import Agent
 from .lease import Lease
@@ -28,7 +28,11 @@ IDLE_S: Final = 0.5
 
 
 class Worker:
-    """Works on tasks of some tenants. `owner` names it in the ledger."""
+    """Works on tasks of some tenants. `owner` names it in the ledger. A job that nobody extends for `lease_s`
+    seconds is another worker's; tools have `grace_s` seconds to end after `stop`.
+
+    ConfigurationError for settings with which nothing could be worked on.
+    """
 
     def __init__(
         self,
@@ -40,6 +44,11 @@ class Worker:
         lease_s: float = LEASE_S,
         grace_s: float = 30.0,
     ) -> None:
+        if concurrency < 1 or not lease_s > 0 or not grace_s >= 0:
+            raise ConfigurationError(
+                f"concurrency and lease_s must be above 0 and grace_s not below it, not {concurrency!r},"
+                f" {lease_s!r} and {grace_s!r}"
+            )
         self.owner = owner or agent.clock.uuid()
         self._agent = agent
         self._operator = Operator(agent.store, tenants)

@@ -15,19 +15,18 @@ import orjson
 from ..errors import SeamstreamError, StaleOwner, StoreError
 from ..stores.backend import Job
 from .agent import Agent, cancel_key
+from .creating import MAX_MISSING, MISSING_REST_S
 from .hold import HandOver
 from .journal import TaskJournal
 from .lease import Lease
 from .reading import is_closed, task_key
-from .records import Envelope
+from .records import WAITING, Envelope
 from .work import TaskWork
 
 _LOG: Final = logging.getLogger("seamstream.tasks")
 
 RETRY_S: Final = 5.0
 """How long a job rests whose work was ended by an error of the store."""
-MAX_MISSING: Final = 5
-"""A job is delivered so often without its task being there before it is dropped."""
 CANCEL_POLL_S: Final = 1.0
 CANCEL_AGAIN_S: Final = 0.5
 
@@ -81,12 +80,15 @@ class Working:
         if await is_closed(agent.store, tenant, self._task_id):
             await self.lease.done()
             return await agent.envelope(tenant, self._task_id)
+        if not await self.lease.enter(self._task_id):
+            await self.lease.give_back(delay_s=RETRY_S)
+            return None
         journal = await TaskJournal.take(
             *(agent.store, tenant, self._task_id), owner=self._owner, clock=agent.clock
         )
         self._work = TaskWork(agent, journal, tenant, self.lease)
         envelope = await self._until_over(self._work)
-        if envelope.state in ("waiting", "waiting_compensation") and await self._cancelled():
+        if envelope.state in WAITING and await self._cancelled():
             envelope = await self._work.abort()
         await self.lease.done()
         return envelope
@@ -126,7 +128,7 @@ class Working:
         if self._job.deliveries >= MAX_MISSING:
             await self.lease.done()
         else:
-            await self.lease.give_back(delay_s=1.0)
+            await self.lease.give_back(delay_s=MISSING_REST_S)
 
     async def _leave(self, delay_s: float) -> None:
         """Give the job back as well as the store allows; otherwise its lease runs out."""
