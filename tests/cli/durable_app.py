@@ -45,5 +45,16 @@ def broken(store: Backend) -> Agent:
     raise RuntimeError("the factory broke")
 
 
+@asynccontextmanager
+async def opens_another(store: Backend) -> AsyncIterator[str]:
+    yield "no agent"
+
+
+@asynccontextmanager
+async def breaks_inside(store: Backend) -> AsyncIterator[Agent]:
+    raise KeyError("TEST")
+    yield
+
+
 def heard(event: Event) -> None:
     print(type(event).__name__, flush=True)

@@ -7,6 +7,7 @@ import io
 import re
 
 import pytest
+from aiohttp import ClientTimeout
 
 from seamstream.cli import demo, demo_scenes
 from seamstream.cli.demo_play import POLICY, Played, play
@@ -86,4 +87,24 @@ def test_a_mode_that_recovers_nothing_is_told(
     assert main(["demo"]) == 1
     output = capsys.readouterr().out
     assert "The environment sets the mode to observe" in output
+    assert row_of(output, "connection reset")[-1] == "same answer: no"
+
+
+def test_a_mode_that_is_none_is_named(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SEAMSTREAM_MODE", "banana")
+    assert main(["demo"]) == 2
+    told = "seamstream: SEAMSTREAM_MODE must be one of off, observe, recover, not 'banana'\n"
+    assert capsys.readouterr().err == told
+
+
+def test_who_only_watches_is_told_what_was_not_kept(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SEAMSTREAM_MODE", "observe")
+    monkeypatch.setattr("seamstream.cli.demo_play._PATIENCE", ClientTimeout(total=1.0))
+    assert main(["demo"]) == 1
+    output = capsys.readouterr().out
+    assert "not kept: an error: " in output
     assert row_of(output, "connection reset")[-1] == "same answer: no"

@@ -131,6 +131,16 @@ async def test_an_encrypted_store_is_read_with_its_key(cli: CommandLine, store: 
         assert "Traceback" not in blind.err
 
 
+async def test_an_object_store_that_is_none_fails_no_row(cli: CommandLine, store: Backend) -> None:
+    async with office(store) as at:
+        task_id = await finished(at)
+    for url in ("nope://k3y@x", "file:///nowhere/k3y"):
+        ended = await cli.audit(task_id, "--gate", "--results", url)
+        assert (ended.status, ended.out) == (2, "")
+        assert ended.err.startswith("seamstream: no object store can be opened by this URL: ")
+        assert "k3y" not in ended.err
+
+
 async def test_a_person_settles_a_call_and_work_goes_on(cli: CommandLine, store: Backend) -> None:
     async with office(store, loses=frozenset({1}), **NO_WAY_BACK) as at:
         task_id = await at.submit()
@@ -138,6 +148,9 @@ async def test_a_person_settles_a_call_and_work_goes_on(cli: CommandLine, store:
         early = await cli.tasks("retry", task_id)
         why = f"task {task_id} is waiting_compensation: cancel it or roll it back first"
         assert (early.status, early.err) == (1, f"seamstream: refused: {why}\n")
+        woken = await cli.tasks("wake", task_id)
+        assert woken.out == f"Task {task_id} is waiting_compensation; a worker will look at it.\n"
+        assert await at.work() == ["waiting_compensation"]
         result = ("--result", '{"booked": "Ritz"}')
         assert (await cli.tasks("resolve", task_id, "1-1", "--deny", *result)).status == 2
         settled = await cli.tasks("resolve", task_id, "1-1", "--executed", *result, "--by", "Ada")

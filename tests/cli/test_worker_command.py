@@ -68,6 +68,8 @@ async def test_a_worker_hands_over_and_another_goes_on(cli: CommandLine, store: 
         ("tests.cli.nowhere:agent", "cannot be loaded: ModuleNotFoundError"),
         ("tests.cli.durable_app:nothing", "returned NoneType, no async context manager of an Agent"),
         ("tests.cli.durable_app:broken", "broke: RuntimeError: the factory broke"),
+        ("tests.cli.durable_app:opens_another", "opened str, no Agent"),
+        ("tests.cli.durable_app:breaks_inside", "broke: KeyError: 'TEST'"),
     ],
 )
 async def test_an_application_that_is_none_is_named(cli: CommandLine, app: str, why: str) -> None:

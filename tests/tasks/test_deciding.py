@@ -116,3 +116,14 @@ async def test_a_result_that_cannot_be_kept_is_refused(stuck: At, result: str, w
 async def test_a_call_that_is_not_there(stuck: At) -> None:
     with pytest.raises(Refused, match="has no tool call '9-9'"):
         await resolve_call(stuck[0].store, "acme", stuck[1], "9-9", "executed", by="Ada", clock=CLOCK)
+
+
+async def test_a_call_that_a_hook_had_approved_is_settled_by_what_became_of_it() -> None:
+    approves: Any = lambda context, name, arguments: "approve"  # noqa: E731
+    async with office(MemoryBackend(), loses=frozenset({1}), **NO_WAY_BACK) as opened:
+        opened.agent.approve = approves
+        task_id = await opened.submit()
+        assert await opened.work() == ["waiting_compensation"]
+        with pytest.raises(Refused, match="call 1-1 is unknown"):
+            await decide((opened, task_id), "approve")
+        assert await opened.work() == []

@@ -14,10 +14,19 @@ from seamstream.tasks.audit import audit
 from seamstream.tasks.deciding import resolve_call
 from seamstream.tasks.journal import TaskJournal
 from seamstream.tasks.ledger import chain_problems
-from seamstream.tasks.operating import cancel_task, compare_code, end_task, list_tasks, retry_task
+from seamstream.tasks.operating import (
+    cancel_task,
+    compare_code,
+    end_task,
+    list_tasks,
+    retry_task,
+    wake_task,
+)
 from seamstream.tasks.refusal import Refused
 from seamstream.tasks.undoing import undo_calls, undo_of
 from tests.tasks.operated import CLOCK, NO_WAY_BACK, Office, office
+from tests.tasks.playing import ASK, TENANT, stage
+from tests.tasks.scripted import says
 from tests.tasks.service import booking_tool
 
 
@@ -220,3 +229,19 @@ async def test_what_differs_is_to_be_pinned(plain: Office) -> None:
     found = await compare_code(plain.store, "acme", task_id)
     assert found.pins == ("aiohttp==3.12.6", "seamstream==0.0.9")
     assert found.policy_differs is None
+
+
+async def test_a_task_that_waits_is_woken_when_what_it_waited_for_is_there() -> None:
+    given: list[dict[str, str]] = []
+    script = lambda results: says("Hello.")  # noqa: E731
+    async with stage(script, credentials=lambda tenant: given[0] if given else None) as played:
+        task = await played.agent.submit(TENANT, ASK)
+        with pytest.raises(Refused, match="is running: it does not wait"):
+            await wake_task(played.store, TENANT, task.task_id)
+        assert [each.state for each in await played.worker().drain()] == ["waiting"]
+        given.append({"Authorization": "Bearer key"})
+        assert await played.worker().drain() == []
+        assert (await wake_task(played.store, TENANT, task.task_id)).state == "waiting"
+        assert [each.state for each in await played.worker().drain()] == ["succeeded"]
+        with pytest.raises(Refused, match="is succeeded: it does not wait"):
+            await wake_task(played.store, TENANT, task.task_id)

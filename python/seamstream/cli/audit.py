@@ -36,14 +36,16 @@ def run(options: argparse.Namespace) -> int:
 
 
 async def _audit(options: argparse.Namespace, backend: Backend) -> int:
+    from ..stores.encrypted import EncryptedBackend
     from ..tasks.audit import as_json, as_junit, as_text, audit, load_release
     from ..tasks.results import ResultStore
 
+    cipher = backend.cipher if isinstance(backend, EncryptedBackend) else None
     made = await audit(
         *(backend, options.tenant, options.task),
         now_s=SystemClock().wall(),
         release=load_release(options.release) if options.release else None,
-        results=ResultStore.from_url(options.results) if options.results else None,
+        results=ResultStore.from_url(options.results, cipher=cipher) if options.results else None,
         expected=options.evidence,
     )
     write = {"text": as_text, "json": as_json, "junit": as_junit}[options.format]

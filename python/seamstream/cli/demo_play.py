@@ -20,6 +20,8 @@ from .screen import Screen
 POLICY = RecoveryPolicy(
     idle_s=0.5, quiet_s=0.5, first_content_s=5.0, backoff=BackoffPolicy(first_s=0.2, max_s=0.4)
 )
+# Who only watches, or has recovery off, would wait for ever where a stream stalls.
+_PATIENCE = aiohttp.ClientTimeout(total=10.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +65,12 @@ async def _read_bytes(
     """The provider's own protocol, by a plain aiohttp session with the middleware in it."""
     shown = ShownBytes(screen, scene.dialect, watcher.delay)
     middleware = RecoveryMiddleware(POLICY, sinks=[watcher])
-    async with aiohttp.ClientSession(middlewares=[middleware]) as session:
+    async with aiohttp.ClientSession(middlewares=[middleware], timeout=_PATIENCE) as session:
         try:
             async with session.post(url, json=_request(scene)) as response:
                 async for data in response.content.iter_any():
                     shown.feed(data)
-        except aiohttp.ClientError as error:
+        except (aiohttp.ClientError, TimeoutError) as error:
             return shown.turn, error
     return shown.turn, None
 
@@ -78,7 +80,7 @@ async def _read_events(
 ) -> tuple[ReadTurn, Exception | None]:
     """seamstream's own events."""
     shown = ShownEvents(screen, watcher.delay)
-    async with aiohttp.ClientSession() as session:
+    async with aiohttp.ClientSession(timeout=_PATIENCE) as session:
         run = stream(session, url, json=_request(scene), policy=POLICY, sinks=[watcher])
         try:
             async with run:

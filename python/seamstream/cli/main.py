@@ -8,7 +8,9 @@ import sys
 from collections.abc import Callable, Sequence
 
 from .._core import __version__
+from ..errors import SeamstreamError
 from . import audit, demo, tasks, worker
+from .store import FAILED, complain
 
 _COMMANDS = (demo, worker, tasks, audit)
 
@@ -24,6 +26,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     run: Callable[[argparse.Namespace], int] = options.run
     try:
         return run(options)
+    except SeamstreamError as error:
+        complain(str(error))
+        return FAILED
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:

@@ -25,7 +25,9 @@ REFUSED = 1
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command and its own commands to the command line."""
-    parser = subparsers.add_parser("tasks", help="list, show, retry, cancel, resolve or roll back tasks")
+    parser = subparsers.add_parser(
+        "tasks", help="list, show, wake, retry, cancel, resolve or roll back tasks"
+    )
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
 
     def add(name: str, help_text: str, command: Command) -> argparse.ArgumentParser:
@@ -41,6 +43,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     showing.add_argument("--content", action="store_true", help="print requests, answers and results, too")
     retrying = _of_task(add("retry", "begin a new task from the request of one that is over", _retry))
     retrying.add_argument("--new-id", metavar="ID", help="the new task's id (default: a random one)")
+    _of_task(add("wake", "have a worker look again at a task that waits", _wake))
     _of_task(add("cancel", "have a worker end the task for good", _cancel))
     _add_decision(_of_task(add("resolve", "decide about a tool call that waits for a person", _resolve)))
     rolling = _by(_of_task(add("rollback", "roll back one layer of a task", roll_back)))
@@ -118,6 +121,13 @@ async def _retry(options: argparse.Namespace, backend: Backend, screen: Screen) 
                 screen.line(
                     f"Mind: tool call {call.id} of the old task took place. The new one may do it again."
                 )
+
+
+async def _wake(options: argparse.Namespace, backend: Backend, screen: Screen) -> None:
+    from ..tasks.operating import wake_task
+
+    task = await wake_task(backend, options.tenant, options.task)
+    screen.line(f"Task {task.task_id} is {task.state}; a worker will look at it.")
 
 
 async def _cancel(options: argparse.Namespace, backend: Backend, screen: Screen) -> None:

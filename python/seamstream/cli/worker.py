@@ -20,7 +20,8 @@ import argparse
 import asyncio
 import logging
 import signal
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ConfigurationError
@@ -63,18 +64,27 @@ def run(options: argparse.Namespace) -> int:
     return run_on_store(options, work)
 
 
-def agent_of(app: str, backend: Backend) -> AbstractAsyncContextManager[Agent]:
-    """The user's agent on this store; ConfigurationError when the factory does not return one."""
+@asynccontextmanager
+async def agent_of(app: str, backend: Backend) -> AsyncIterator[Agent]:
+    """The user's agent on this store; ConfigurationError when the factory gives none."""
+    from ..tasks.agent import Agent
+
     factory = load(app)
-    try:
-        made: Any = factory(backend)
-    except Exception as error:
-        raise ConfigurationError(f"{app} broke: {type(error).__name__}: {error}") from error
-    if not isinstance(made, AbstractAsyncContextManager):
-        raise ConfigurationError(
-            f"{app} returned {type(made).__name__}, no async context manager of an Agent"
-        )
-    return made
+    async with AsyncExitStack() as opened:
+        try:
+            made: Any = factory(backend)
+            agent: Any = made
+            if isinstance(made, AbstractAsyncContextManager):
+                agent = await opened.enter_async_context(made)
+        except Exception as error:
+            raise ConfigurationError(f"{app} broke: {type(error).__name__}: {error}") from error
+        if agent is made and not isinstance(made, AbstractAsyncContextManager):
+            raise ConfigurationError(
+                f"{app} returned {type(made).__name__}, no async context manager of an Agent"
+            )
+        if not isinstance(agent, Agent):
+            raise ConfigurationError(f"{app} opened {type(agent).__name__}, no Agent")
+        yield agent
 
 
 async def _work(options: argparse.Namespace, backend: Backend) -> int:

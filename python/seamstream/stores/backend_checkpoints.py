@@ -18,7 +18,7 @@ from ..errors import StaleOwner, StoreError
 from .backend import Backend, Key, LogEntry
 from .checkpoint_head import CheckpointHead
 from .checkpoints import StreamCheckpoint
-from .cipher import Cipher, Plain, decrypted
+from .cipher import Cipher, Plain, decrypted, encrypted
 from .deltas import CheckpointDelta, join_deltas
 
 DEFAULT_TTL_S: Final = 86_400.0
@@ -207,7 +207,7 @@ class BackendCheckpointStore:
     async def _append(
         self, key: str, head: CheckpointHead, values: list[bytes], after: int | None
     ) -> int | None:
-        sealed = [self.cipher.encrypt(value) for value in values]
+        sealed = [encrypted(self.cipher, value) for value in values]
         return await self.backend.append(
             self.tenant, _log_key(key, head), sealed, after=after, ttl_s=self.ttl_s
         )

@@ -24,6 +24,14 @@ class Plain:
         return data
 
 
+def encrypted(cipher: Cipher, data: bytes) -> bytes:
+    """What may be stored. StoreError if the cipher fails, as when its key service is away."""
+    try:
+        return cipher.encrypt(data)
+    except Exception as error:
+        raise StoreError(f"a value cannot be encrypted: {type(error).__name__}") from error
+
+
 def decrypted(cipher: Cipher, data: bytes) -> bytes:
     """What was encrypted. StoreError if the cipher refuses, as with another key."""
     try:

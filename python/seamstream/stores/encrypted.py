@@ -12,7 +12,7 @@ from typing import Final
 
 from ..errors import StoreError
 from .backend import Backend, Job, Key, LogEntry, Record
-from .cipher import Cipher, decrypted
+from .cipher import Cipher, decrypted, encrypted
 
 UNREADABLE_REST_S: Final = 1.0
 """How long a job rests that its claimer has no key for."""
@@ -25,19 +25,19 @@ class EncryptedBackend:
 
     def __init__(self, backend: Backend, cipher: Cipher) -> None:
         self._backend = backend
-        self._cipher = cipher
+        self.cipher = cipher
 
     async def get(self, tenant: str, key: Key) -> Record | None:
         found = await self._backend.get(tenant, key)
         return None if found is None else self._record(found)
 
     async def put(self, tenant: str, key: Key, value: bytes, *, ttl_s: float | None = None) -> int:
-        return await self._backend.put(tenant, key, self._cipher.encrypt(value), ttl_s=ttl_s)
+        return await self._backend.put(tenant, key, encrypted(self.cipher, value), ttl_s=ttl_s)
 
     async def compare_and_set(
         self, tenant: str, key: Key, value: bytes, *, revision: int, ttl_s: float | None = None
     ) -> int | None:
-        sealed = self._cipher.encrypt(value)
+        sealed = encrypted(self.cipher, value)
         return await self._backend.compare_and_set(tenant, key, sealed, revision=revision, ttl_s=ttl_s)
 
     async def delete(self, tenant: str, key: Key, *, revision: int | None = None) -> bool:
@@ -56,7 +56,7 @@ class EncryptedBackend:
         after: int | None = None,
         ttl_s: float | None = None,
     ) -> int | None:
-        sealed = [self._cipher.encrypt(value) for value in values]
+        sealed = [encrypted(self.cipher, value) for value in values]
         return await self._backend.append(tenant, log, sealed, after=after, ttl_s=ttl_s)
 
     async def read(
@@ -74,7 +74,7 @@ class EncryptedBackend:
         await self._backend.drop(tenant, log)
 
     async def enqueue(self, tenant: str, queue: str, body: bytes, *, delay_s: float = 0.0) -> str:
-        return await self._backend.enqueue(tenant, queue, self._cipher.encrypt(body), delay_s=delay_s)
+        return await self._backend.enqueue(tenant, queue, encrypted(self.cipher, body), delay_s=delay_s)
 
     async def claim(self, tenant: str, queue: str, *, lease_s: float, wait_s: float = 0.0) -> Job | None:
         job = await self._backend.claim(tenant, queue, lease_s=lease_s, wait_s=wait_s)
@@ -95,13 +95,13 @@ class EncryptedBackend:
     async def _opened(self, tenant: str, queue: str, job: Job) -> Job:
         """The job as it was enqueued. One that cannot be read goes back, for who has its key."""
         try:
-            return dataclasses.replace(job, body=decrypted(self._cipher, job.body))
+            return dataclasses.replace(job, body=decrypted(self.cipher, job.body))
         except StoreError:
             await self._backend.release(tenant, queue, job, delay_s=UNREADABLE_REST_S)
             raise
 
     def _record(self, found: Record) -> Record:
-        return Record(decrypted(self._cipher, found.value), found.revision)
+        return Record(decrypted(self.cipher, found.value), found.revision)
 
     def _entry(self, entry: LogEntry) -> LogEntry:
-        return LogEntry(entry.seq, decrypted(self._cipher, entry.value))
+        return LogEntry(entry.seq, decrypted(self.cipher, entry.value))

@@ -18,7 +18,7 @@ from .. import types
 from ..errors import StoreError
 from ..types import Event
 from .backend import Backend, LogEntry
-from .cipher import Cipher, Plain, decrypted
+from .cipher import Cipher, Plain, decrypted, encrypted
 from .encoding import decode_record, encode_record
 from .replay_events import RunEnd
 
@@ -56,7 +56,7 @@ class EventLog:
 
     async def append(self, events: Sequence[Event], *, epoch: int, after: int) -> int | None:
         """Append them behind the entry `after`; the last entry's number, None if it is not the last."""
-        values = [self._cipher.encrypt(_encode(event, epoch)) for event in events]
+        values = [encrypted(self._cipher, _encode(event, epoch)) for event in events]
         return await self._backend.append(self._tenant, self._key, values, after=after, ttl_s=self._ttl_s)
 
     async def read(self, *, after: int = 0, limit: int | None = None) -> list[Logged]:

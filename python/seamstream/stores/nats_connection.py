@@ -23,6 +23,8 @@ RECONNECT_S: Final = 2.0
 CLOSE_S: Final = 2.0
 POLL_S: Final = 0.5
 """How often those who wait look by themselves: nobody tells that a lease or a mark has expired."""
+_BAD_URL: Final = "invalid connect url"
+"""What the driver says of one, in an error of no class of its own."""
 _FIRST_WITH_TTL: Final = (2, 11)
 _END_OF_BATCH, _NOTHING_FOUND = "204", "404"
 
@@ -54,6 +56,9 @@ class Connection:
                 reconnected_cb=self._found,
             )
         except self._errors as error:
+            if _BAD_URL in str(error):
+                self._client = None  # it did not get as far as having something to close
+                raise ConfigurationError("this is no URL of NATS servers") from None
             raise StoreError(f"NATS cannot be reached: {error!r}") from error
         self._up.set()
         version = client.connected_server_version

@@ -33,12 +33,36 @@ async def open_store(url: str, *, timeout_s: float | None = None) -> AsyncIterat
     address, options = _split(url)
     if timeout_s is not None:
         options["timeout_s"] = str(timeout_s)
-    backend = _backend(address, options)
+    backend = _made(address, options)
     try:
-        await backend.open()
+        await _open(backend, address)
         yield backend
     finally:
         await backend.aclose()
+
+
+def _made(address: str, options: dict[str, str]) -> _Openable:
+    try:
+        return _backend(address, options)
+    except ConfigurationError:
+        raise
+    except (TypeError, ValueError) as error:
+        raise _unusable(address, error) from None
+
+
+async def _open(backend: _Openable, address: str) -> None:
+    try:
+        await backend.open()
+    except ConfigurationError:
+        raise
+    except (TypeError, ValueError) as error:
+        raise _unusable(address, error) from None
+
+
+def _unusable(address: str, error: Exception) -> ConfigurationError:
+    """Drivers refuse parts of a URL like this, and quote them: what they quote may be of the password."""
+    scheme = address.partition(":")[0]
+    return ConfigurationError(f"the driver of {scheme}: cannot use this URL: {type(error).__name__}")
 
 
 def _split(url: str) -> tuple[str, dict[str, str]]:

@@ -51,7 +51,8 @@ class OutputSchema:
 class Agent:
     """Everything that work on tasks needs. `store` and `session` stay the caller's to close, if given.
 
-    ConfigurationError for tools with secret arguments on a store that does not encrypt.
+    ConfigurationError for tools with secret arguments on a store that does not encrypt, and for large results
+    in clear beside one that does.
     """
 
     def __init__(
@@ -85,6 +86,8 @@ class Agent:
         secret = [tool.name for tool in self.toolbox if tool.secret]
         if secret and not getattr(store, "encrypts", False):
             raise ConfigurationError(f"tool {secret[0]} has secret arguments: use an EncryptedBackend")
+        if getattr(store, "encrypts", False) and results is not None and not results.encrypts:
+            raise ConfigurationError("the store is encrypted, large results are not: ResultStore(cipher=...)")
 
     async def __aenter__(self) -> Self:
         return self

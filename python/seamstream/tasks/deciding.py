@@ -73,7 +73,8 @@ def _decided(call: ToolInvocation, decision: Decision) -> bool:
     """Was just this decided before?"""
     if decision in _OUTCOMES:
         return call.resolution == PERSON and call.status == _OUTCOMES[decision]
-    return decision in ("approve", "deny") and call.approved is (decision == "approve")
+    approved = decision == "approve"
+    return decision in ("approve", "deny") and call.approved is approved and not call.manual
 
 
 async def _check(backend: Backend, tenant: str, task: Task, call: ToolInvocation, decision: Decision) -> None:

@@ -18,7 +18,7 @@ from .creating import create_task, enqueue
 from .journal import TaskJournal
 from .ledger import Entry, read_ledger
 from .reading import load_steps, load_task
-from .records import PERSON, DurableStep, Task, TaskState, ToolInvocation, decode_task
+from .records import PERSON, WAITING, DurableStep, Task, TaskState, ToolInvocation, decode_task
 from .refusal import Refused
 from .versions import versions_of
 
@@ -57,6 +57,17 @@ async def cancel_task(backend: Backend, tenant: str, task_id: str) -> Task:
     task = await load_task(backend, tenant, task_id)
     if task.state != "running":  # one that waits has no job, and nobody would look for the wish
         await enqueue(backend, tenant, task_id)
+    return task
+
+
+async def wake_task(backend: Backend, tenant: str, task_id: str) -> Task:
+    """Have a worker look again at a task that waits: what it waited for may be there now, like a credential,
+    a worker with its tools, or a result. Refused when it does not wait.
+    """
+    task = await load_task(backend, tenant, task_id)
+    if task.state not in WAITING:
+        raise Refused(f"task {task_id} is {task.state}: it does not wait")
+    await enqueue(backend, tenant, task_id)
     return task
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from ..errors import ConfigurationError, StoreError
+from ..stores.cipher import Cipher, Plain, decrypted, encrypted
 from ..stores.keys import escape
 from .records import ResultRef, checksum
 
@@ -24,29 +25,51 @@ class ResultStore:
     """Objects under `<tenant>/<task>/`. The store's own lifecycle rules should delete them after `ttl_s`."""
 
     def __init__(
-        self, objects: ObjectStore, *, inline_bytes: int = INLINE_BYTES, ttl_s: float = DEFAULT_TTL_S
+        self,
+        objects: ObjectStore,
+        *,
+        inline_bytes: int = INLINE_BYTES,
+        ttl_s: float = DEFAULT_TTL_S,
+        cipher: Cipher | None = None,
     ) -> None:
+        """`cipher`: what encrypts the objects; beside an encrypted store they must have one, which may be
+        `Plain()` where the objects' own store encrypts.
+        """
         self.inline_bytes = inline_bytes
+        self.encrypts = cipher is not None
+        self._cipher: Cipher = cipher or Plain()
         self._objects = objects
         self._ttl_s = ttl_s
 
     @classmethod
     def from_url(
-        cls, url: str, *, inline_bytes: int = INLINE_BYTES, ttl_s: float = DEFAULT_TTL_S
+        cls,
+        url: str,
+        *,
+        inline_bytes: int = INLINE_BYTES,
+        ttl_s: float = DEFAULT_TTL_S,
+        cipher: Cipher | None = None,
     ) -> ResultStore:
-        """A store by its URL (`s3://bucket/prefix`, `gs://`, `az://`, `file:///path`, `memory:///`)."""
+        """A store by its URL (`s3://bucket/prefix`, `gs://`, `az://`, `file:///path`, `memory:///`).
+        ConfigurationError for one that names none.
+        """
         try:
             from obstore.store import from_url
         except ImportError as error:
             raise ConfigurationError("objects need obstore: pip install 'seamstream[tasks]'") from error
-        return cls(from_url(url), inline_bytes=inline_bytes, ttl_s=ttl_s)
+        try:
+            objects = from_url(url)
+        except Exception as error:  # its text holds the URL, which may hold credentials
+            kind = type(error).__name__
+            raise ConfigurationError(f"no object store can be opened by this URL: {kind}") from None
+        return cls(objects, inline_bytes=inline_bytes, ttl_s=ttl_s, cipher=cipher)
 
     async def put(self, tenant: str, task_id: str, name: str, data: bytes, *, now_s: float) -> ResultRef:
         """Keep a result and return the reference to it; putting the same again is no harm."""
         digest = checksum(data)
         path = f"{_home(tenant)}{escape(task_id)}/{escape(name)}-{digest[-16:]}"
         try:
-            await self._objects.put_async(path, data)
+            await self._objects.put_async(path, encrypted(self._cipher, data))
         except Exception as error:
             raise StoreError(f"result {path} could not be kept: {error}") from error
         return ResultRef(path, digest, len(data), now_s + self._ttl_s)
@@ -59,7 +82,7 @@ class ResultStore:
             raise StoreError(f"result {ref.path} has expired")
         try:
             found = await self._objects.get_async(ref.path)
-            data = bytes(await found.bytes_async())
+            data = decrypted(self._cipher, bytes(await found.bytes_async()))
         except Exception as error:
             raise StoreError(f"result {ref.path} cannot be read: {error}") from error
         if len(data) != ref.size or checksum(data) != ref.checksum:
