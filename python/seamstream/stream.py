@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 from collections import deque
 from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import replace
@@ -35,6 +36,7 @@ from .transports.aiohttp import AiohttpUpstream
 from .typed import services_of, spec_of, upstream_of
 from .types import Event, Outcome, ToolCallReady, Turn
 
+_TEXT: Final = re.compile("[^\ud800-\udfff]*")
 _JSON: Final = {"Content-Type": "application/json"}
 
 
@@ -70,6 +72,7 @@ def stream(
         raise ConfigurationError("takeover=True needs a store")
     if replayable and not isinstance(store, BackendCheckpointStore):
         raise ConfigurationError("replayable=True needs a BackendCheckpointStore")
+    _check_names(store, run_id)
     services = services_of(sinks, clock, profiles)
     body = orjson.dumps(form_of(dialect).asking_for_stream(json))
     spec = spec_of(url, dialect, body, headers or {}, policy, services, run_id)
@@ -78,6 +81,17 @@ def stream(
     if store is not None:
         spec = replace(spec, checkpoint_key=spec.run_id, keeps_request=takeover, replayable=replayable)
     return Run(spec, services, upstream_of(session, url, headers or {}, spec, services), store)
+
+
+def _check_names(store: object, run_id: object) -> None:
+    """A store must not be found to be none of these by a run that it fails to keep."""
+    if hasattr(store, "enqueue"):
+        kind = type(store).__name__
+        raise ConfigurationError(
+            f"{kind} is no checkpoint store: store=BackendCheckpointStore(backend, tenant=...)"
+        )
+    if run_id is not None and not (isinstance(run_id, str) and _TEXT.fullmatch(run_id)):
+        raise ConfigurationError(f"a run_id is text without lone surrogates, not {run_id!a:.40}")
 
 
 class Run:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +11,9 @@ import pytest
 from seamstream import ConfigurationError, Profile
 from seamstream.recovery.continuation.facts import Dialect
 from seamstream.recovery.continuation.known import known_profile
-from seamstream.tasks import ModelTarget, ToolContext, tool
+from seamstream.tasks import Agent, ModelTarget, ToolContext, Worker, open_store, tool
+from seamstream.tasks.reading import load_task
+from seamstream.testing import DeterministicModel, FaultServer, Reply
 from seamstream.testing.answer import Answer, Reasoning, Text, Tool, signature_of, signature_of_call, tokens
 from tests.tasks.playing import TENANT, stage
 from tests.tasks.scripted import says
@@ -111,3 +114,53 @@ async def test_the_model_of_a_url_is_the_tasks_model() -> None:
     async with stage(lambda results: says("Done."), dialect="gemini") as on:
         task = await on.agent.submit(TENANT, ASKS["gemini"])
         assert task.model == on.agent.model.url.rpartition("models/")[2].partition(":")[0] != ""
+
+
+class Nameless:
+    """A server that gives the calls of its first turn these ids."""
+
+    def __init__(self, *ids: str) -> None:
+        self.ids = ids
+        self.asked: list[dict[str, Any]] = []
+
+    def reply(self, dialect: Dialect, body: dict[str, Any]) -> Reply:
+        self.asked.append(body)
+        if len(self.asked) > 1:
+            return DeterministicModel(says("Done.")).reply(dialect, body)
+        answer = Answer(tuple(Tool("switch", (json.dumps(ARGUMENTS),), f"id{at}") for at in range(2)))
+        told = DeterministicModel(answer).reply(dialect, body)
+        for at, given in enumerate(self.ids):
+            told = replace(told, events=[each.replace(b"id%d" % at, given.encode()) for each in told.events])
+        return told
+
+
+@pytest.mark.parametrize("dialect", ["openai-chat", "anthropic"])
+@pytest.mark.parametrize(
+    ("given", "sent"), [(("", ""), ["call_1_1", "call_1_2"]), (("one", "one"), ["one", "call_1_2"])]
+)
+async def test_calls_go_back_under_ids_of_their_own(
+    dialect: Dialect, given: tuple[str, str], sent: list[str]
+) -> None:
+    model = Nameless(*given)
+    async with FaultServer(model) as server, open_store("memory:") as store:
+        target = ModelTarget(server.url_for(dialect), {"model": "test-model"})
+        async with Agent(target, [switch], store) as agent:
+            await agent.submit(TENANT, ASKS[dialect])
+            [envelope] = await Worker(agent, [TENANT]).drain()
+    assert envelope.state == "succeeded"
+    document = json.dumps(model.asked[-1])
+    for call_id in sent:
+        assert document.count(json.dumps(call_id)) == 2, "the call and its answer"
+
+
+async def test_a_worker_of_another_dialect_leaves_the_task() -> None:
+    async with stage(lambda results: says("Hello.")) as played:
+        task = await played.agent.submit(TENANT, ASKS["openai-chat"])
+        other = ModelTarget(played.server.url_for("anthropic"), {"model": "test-model", "max_tokens": 9})
+        async with Agent(other, [], played.store) as agent:
+            [envelope] = await Worker(agent, [TENANT]).drain()
+        waiting = await load_task(played.store, TENANT, task.task_id)
+        assert (envelope.state, played.server.requests) == ("waiting", [])
+        assert waiting.why == "the task speaks openai-chat, this worker's model anthropic"
+        await played.agent.enqueue(TENANT, task.task_id)
+        assert [each.state for each in await played.worker().drain()] == ["succeeded"]

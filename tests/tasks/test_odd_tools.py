@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from seamstream.errors import ConfigurationError
-from seamstream.tasks import Executed, OutputSchema, ToolContext, tool
+from seamstream.stores.memory_backend import MemoryBackend
+from seamstream.tasks import Agent, Executed, ModelTarget, OutputSchema, Pending, ToolContext, tool
 from tests.tasks.playing import ASK, TENANT, stage
 from tests.tasks.scripted import calls, says
 
@@ -174,3 +175,15 @@ def test_without_jsonschema_a_tool_is_refused_at_once(monkeypatch: pytest.Monkey
     monkeypatch.setitem(sys.modules, "jsonschema", None)
     with pytest.raises(ConfigurationError, match=r"pip install 'seamstream\[tasks\]'"):
         tool(side_effect="none", parameters={})(no_context)
+
+
+@pytest.mark.parametrize("after_s", [-1.0, float("nan"), float("inf")])
+def test_a_job_is_asked_for_again_in_seconds(after_s: float) -> None:
+    with pytest.raises(ConfigurationError, match="after_s is a number of seconds"):
+        Pending(after_s=after_s)
+
+
+@pytest.mark.parametrize("options", [{"max_steps": 0}, {"max_recoveries": -1}], ids=str)
+async def test_a_budget_that_allows_nothing_is_refused(options: dict[str, int]) -> None:
+    with pytest.raises(ConfigurationError, match="max_steps must be above 0"):
+        Agent(ModelTarget("http://127.0.0.1/v1/chat/completions"), [], MemoryBackend(), **options)

@@ -222,6 +222,8 @@ async def test_a_task_may_not_be_recovered_for_ever(count: int) -> None:
         [envelope] = await played.worker().drain()
         assert envelope.state == "terminal_failed"
         assert len(played.server.requests) == count + 1
-        assert f"all {count} recoveries" in (await load_task(played.store, TENANT, task.task_id)).why
+        why = (await load_task(played.store, TENANT, task.task_id)).why
+        used = f"all {count} recoveries of the task are used"
+        assert why == f"BudgetSpent: {used}; the last attempt ended with ConnectionReset"
         with pytest.raises(StoreError, match="has no answer"):
             await played.agent.answer(TENANT, task.task_id)

@@ -96,6 +96,8 @@ class RecoveryPolicy:
         _check_choices(self)
         _check_ranges(self)
         _check_prompt(self.continuation_prompt)
+        if not all(isinstance(each, Fallback) for each in self.fallbacks):
+            raise ConfigurationError("fallbacks must be Fallback(url, headers=...) each")
 
     def replace(self, **changes: Any) -> RecoveryPolicy:
         """The same policy with some fields changed."""

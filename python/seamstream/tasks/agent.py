@@ -52,7 +52,7 @@ class Agent:
     """Everything that work on tasks needs. `store` and `session` stay the caller's to close, if given.
 
     ConfigurationError for tools with secret arguments on a store that does not encrypt, and for large results
-    in clear beside one that does.
+    in clear beside one that does; also for a budget that would allow nothing.
     """
 
     def __init__(
@@ -70,6 +70,10 @@ class Agent:
         clock: Clock | None = None,
         on_event: Callable[[Event], None] | None = None,
     ) -> None:
+        if max_steps < 1 or max_recoveries < 0:
+            raise ConfigurationError(
+                f"max_steps must be above 0, max_recoveries not below: {max_steps!r}, {max_recoveries!r}"
+            )
         self.model = model
         self.toolbox = Toolbox(tools)
         self.store = store

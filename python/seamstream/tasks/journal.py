@@ -16,7 +16,7 @@ from ..clock import Clock
 from ..errors import StaleOwner, StoreError
 from ..stores.backend import Backend, Key
 from .ledger import Entry, Ledger
-from .open_attempts import STARTED, lost_attempts
+from .open_attempts import ENDED, STARTED, lost_attempts
 from .reading import step_key, task_key
 from .records import (
     DurableStep,
@@ -49,6 +49,8 @@ class TaskJournal:
         self._attempts: dict[tuple[str, int], int] = {}
         self.billed: set[int] = set()
         """Attempts whose usage is in the ledger, or on its way there."""
+        self.last_error = ""
+        """How the newest attempt that failed has ended."""
         self._writing = asyncio.Lock()
 
     @classmethod
@@ -105,6 +107,7 @@ class TaskJournal:
     def note(self, fact: Fact) -> None:
         """Remember a fact from where nobody can wait; it is written before the next change."""
         self._noted.append(fact)
+        self._note_error([fact])
 
     async def change_task(self, *facts: Fact, **changes: Any) -> Task:
         """Change fields of the task, and tell the ledger."""
@@ -180,10 +183,16 @@ class TaskJournal:
             for entry in entries
             if entry.event == STARTED
         }
+        self._note_error(entries)
         self.billed = {entry.attempt for entry in entries if entry.event == "attempt_usage"}
         known = {entry.id for entry in entries}
         untold = [fact for fact in self._unlogged() if fact.id not in known]
         return await self.ledger.try_append([*untold, *self._taking_over(former, entries, untold)])
+
+    def _note_error(self, told: Iterable[Entry | Fact]) -> None:
+        for each in told:
+            if each.event in ENDED and each.details.get("error"):
+                self.last_error = str(each.details["error"])
 
     async def _take_step(self, epoch: int) -> None:
         """The newest step may be one further than the task says, if its owner died in between."""

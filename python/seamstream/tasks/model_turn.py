@@ -199,7 +199,8 @@ class ModelTurn:
     def _check_budget(self) -> None:
         task = self.journal.task
         if task.recoveries >= task.max_recoveries:
-            raise BudgetSpent(f"all {task.max_recoveries} recoveries of the task are used")
+            ended = f"; the last attempt ended with {error}" if (error := self.journal.last_error) else ""
+            raise BudgetSpent(f"all {task.max_recoveries} recoveries of the task are used{ended}")
         if not task.allow_after_start and (self._began or not self._mine):
             raise BudgetSpent("the task does not allow another attempt after an answer has begun")
 

@@ -46,9 +46,15 @@ class NotExecuted:
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """What a job's poll answers while the work goes on. `after_s`: when to ask again."""
+    """What a job's poll answers while the work goes on. `after_s`: when to ask again; ConfigurationError for
+    what is no number of seconds.
+    """
 
     after_s: float = 5.0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.after_s < math.inf:
+            raise ConfigurationError(f"after_s is a number of seconds, not {self.after_s!r}")
 
 
 @dataclass(slots=True)

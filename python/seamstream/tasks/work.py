@@ -63,6 +63,7 @@ class TaskWork:
         await self._journal.change_task(versions, state="running", why="")
         try:
             self._check_owners()
+            self._check_dialect()
             self._check_schema()
             while not await self._step():
                 self._hold.check_start()
@@ -96,6 +97,12 @@ class TaskWork:
     def _check_owners(self) -> None:
         if self._journal.task.epoch > MAX_OWNERS:
             raise BudgetSpent(f"the task has had {MAX_OWNERS} owners")
+
+    def _check_dialect(self) -> None:
+        """What was said so far is written as the task's own dialect has it."""
+        began, here = self._journal.task.dialect, self._agent.model.dialect
+        if began != here:
+            raise Waits("waiting", f"the task speaks {began}, this worker's model {here}")
 
     def _check_schema(self) -> None:
         """A task's output is read by the schema that it began with, or not at all."""

@@ -11,6 +11,7 @@ import logging
 from typing import Final
 
 import orjson
+from aiohttp import ClientError
 
 from ..errors import SeamstreamError, StaleOwner, StoreError
 from ..stores.backend import Job
@@ -60,7 +61,7 @@ class Working:
         except asyncio.CancelledError:
             await self._leave(0.0)
             raise
-        except SeamstreamError as error:
+        except (SeamstreamError, ClientError) as error:
             _LOG.warning("work on task %s ended: %s: %s", self._task_id, type(error).__name__, error)
             await self._leave(RETRY_S)
         except Exception:  # of the user's own code: the job must not wait for its lease, nor the worker end

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import orjson
@@ -33,6 +33,8 @@ class Conversation(ABC):
     """How one dialect writes tools, an assistant turn and tool results."""
 
     member: ClassVar[str] = "messages"
+    ids: ClassVar[bool] = True
+    """Answers find their calls by an id."""
     defaults: ClassVar[Mapping[str, Any]] = {}
     """Members that a request gets unless its caller has set them."""
 
@@ -40,15 +42,24 @@ class Conversation(ABC):
         self, base: dict[str, Any], tools: Sequence[Tool], turns: Iterable[tuple[DurableStep, list[Answered]]]
     ) -> dict[str, Any]:
         """The request of the next step: the first one, and each step so far with its answers."""
-        messages = self.first(base)
+        messages, used = self.first(base), set[str]()
         for step, answers in turns:
             if step.turn is not None:
-                messages += self.assistant(step.turn, step.tool_calls)
-                messages += self.answers(answers, step.turn.hints)
+                named = [self._named(answered, used) for answered in answers]
+                messages += self.assistant(step.turn, [answered.call for answered in named])
+                messages += self.answers(named, step.turn.hints)
         document = {**self.defaults, **base, self.member: messages}
         if tools:
             self.declare(document, [self.declared(tool) for tool in tools])
         return document
+
+    def _named(self, answered: Answered, used: set[str]) -> Answered:
+        """The call under an id of its own: some servers give none, or one twice, and others refuse that."""
+        call = answered.call
+        if self.ids and (not call.call_id or call.call_id in used):
+            call = replace(call, call_id=f"call_{call.id.replace('-', '_')}")
+        used.add(call.call_id)
+        return replace(answered, call=call)
 
     def declare(self, document: dict[str, Any], tools: list[dict[str, Any]]) -> None:
         """Put tools beside those that the caller named itself."""

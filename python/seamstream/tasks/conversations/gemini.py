@@ -14,6 +14,7 @@ class GeminiConversation(Conversation):
     """Gemini. Two turns of one role in a row would be refused, so hints stand in the turn of the answers."""
 
     member = "contents"
+    ids = False
 
     def declare(self, document: dict[str, Any], tools: list[dict[str, Any]]) -> None:
         document["tools"] = [*document.get("tools", ()), {"functionDeclarations": tools}]

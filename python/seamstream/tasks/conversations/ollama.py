@@ -13,6 +13,7 @@ from .chat import ChatConversation
 class OllamaConversation(ChatConversation):
     """Ollama. Templates of models that think while they call tools want their thoughts back."""
 
+    ids = False
     defaults: ClassVar[Mapping[str, Any]] = {}
 
     def assistant(self, turn: TurnRecord, calls: Sequence[ToolInvocation]) -> list[Message]:
