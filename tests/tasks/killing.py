@@ -193,9 +193,11 @@ def check(trial: Trial) -> None:
     keys = [key for action, key in service.calls if action == "book"]
     assert len(keys) == len(set(keys)), "a write was sent twice"
     assert trial.right
+    began = [entry for entry in entries if entry.event == "tool_started"]
+    given = {entry.invocation_id: entry.details["idempotency_key"] for entry in began}
     for entry in entries:
         if entry.event in ("tool_succeeded", "tool_failed"):
-            key = f"{entry.task_id}:{entry.invocation_id}"
+            key = given[entry.invocation_id]
             assert (key in service.booked) == (entry.event == "tool_succeeded"), "the service says otherwise"
     assert trial.requests <= trial.count("attempt_started")
     assert trial.count("recovery_started") <= entries[0].details["max_recoveries"]

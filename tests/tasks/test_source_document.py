@@ -94,7 +94,7 @@ async def test_probe_2_done_by_the_service_but_not_answered(asks: bool) -> None:
             await played.worker().drain()
             [first, _] = await played.steps(task.task_id)
             [unknown] = [e for e in await played.entries(task.task_id) if e.event == "tool_unknown"]
-    assert unknown.details["idempotency_key"] == f"{task.task_id}:1-1"
+    assert unknown.details["idempotency_key"] == f"{task.task_id}:1-1:{task.mark}"
     assert first.tool_calls[0].resolution == ("query" if asks else "compensate")
     assert bool(service.booked) is asks
     assert [action for action, _ in service.calls] == ["book", "find" if asks else "cancel"]

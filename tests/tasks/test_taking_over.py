@@ -69,8 +69,9 @@ def check(entries: list[Entry], service: Service, *, died: bool) -> None:
     assert died or not unknown
     ends = [entry for entry in entries if entry.event in ("tool_succeeded", "tool_failed")]
     assert [end.invocation_id for end in ends] == ["1-1", "2-1"]
+    given = {e.invocation_id: e.details["idempotency_key"] for e in entries if e.event == "tool_started"}
     for end in ends:
-        key = f"{end.task_id}:{end.invocation_id}"
+        key = given[end.invocation_id]
         assert (key in service.booked) == (end.event == "tool_succeeded")
     assert len({entry.attempt for entry in entries if entry.event == "attempt_started"}) <= 3 + died
 

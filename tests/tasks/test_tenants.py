@@ -36,7 +36,7 @@ from seamstream.tasks.ledger import ledger_key
 from seamstream.tasks.reading import QUEUE, load_steps, load_task, step_key, task_key
 from seamstream.tasks.records import decode_step, encode
 from seamstream.testing import FaultServer
-from tests.tasks.playing import ASK, QuickClock
+from tests.tasks.playing import ASK, QuickClock, stage
 from tests.tasks.scripted import ScriptedModel, calls, says
 
 BIG = "x" * 2000
@@ -200,3 +200,23 @@ async def test_a_checkpoint_is_another_tenants_to_get_or_delete(house: House) ->
     assert await other.get("r2") is None
     await other.delete("r2")
     assert await mine.get("r2") is not None
+
+
+async def test_tasks_of_one_id_share_no_key() -> None:
+    """Not even one that was forgotten: the service remembers keys for longer than the store."""
+    keys: list[str] = []
+
+    @tool(side_effect="idempotent", allow_manual=True)
+    async def book(context: ToolContext) -> None:
+        keys.append(context.idempotency_key)
+
+    script = lambda results: says("Done.") if results else calls(("book", {}))  # noqa: E731
+    async with stage(script, [book]) as played:
+        for tenant in ("acme", "other", "acme"):
+            await played.agent.submit(tenant, ASK, task_id="order-1")
+            [envelope] = await Worker(played.agent, [tenant]).drain()
+            assert envelope.state == "succeeded"
+            if tenant == "acme":
+                await played.agent.forget(tenant, "order-1")
+    assert len(set(keys)) == 3
+    assert {key.rpartition(":")[0] for key in keys} == {"order-1:1-1"}

@@ -23,7 +23,7 @@ from .records import ResultRef, ToolInvocation
 from .resolving import Resolver
 from .results import ResultStore
 from .schema import BadArguments, read_arguments
-from .tools import Pending, Tool, Toolbox, ToolContext, ToolFailed, called
+from .tools import Pending, Tool, Toolbox, ToolContext, ToolFailed, called, context_for
 
 _LOG: Final = logging.getLogger("seamstream.tasks")
 
@@ -288,9 +288,7 @@ class Invoker:
         return await results.put(self._around.tenant, task, call.id, data, now_s=now_s)
 
     def _context(self, call: ToolInvocation) -> ToolContext:
-        return ToolContext(
-            self._around.tenant, self._journal.task.task_id, call.id, call.call_id, job_id=call.job_id
-        )
+        return context_for(self._journal.task, call)
 
 
 def _writes(call: ToolInvocation, tool: Tool | None) -> bool:

@@ -16,6 +16,7 @@ import orjson
 
 from ..errors import StoreError
 from ..observe.provenance import Span
+from ..recovery.digests import digest
 from ..stores.encoding import decode_record, encode_record
 from ..types import Usage
 
@@ -207,6 +208,12 @@ class Task:
     @property
     def over(self) -> bool:
         return self.state in FINAL_STATES
+
+    @property
+    def mark(self) -> str:
+        """Tells the task from others of its id: another tenant's, another store's, one that was forgotten."""
+        created = repr(self.created_at_s).encode()
+        return digest(self.tenant.encode(), created, self.input_digest.encode())[:12]
 
     @property
     def remaining_recoveries(self) -> int:

@@ -18,7 +18,7 @@ from typing import Any, Final, get_args
 
 from ..errors import ConfigurationError, SeamstreamError
 from .plain import clean
-from .records import FileRef, SideEffect, SourceRef
+from .records import FileRef, SideEffect, SourceRef, Task, ToolInvocation
 from .schema import check_schema, schema_of
 
 DEFAULT_TIMEOUT_S: Final = 60.0
@@ -66,13 +66,17 @@ class ToolContext:
     invocation_id: str
     call_id: str
     job_id: str | None = None
+    mark: str = ""
+    """The task's (`records.Task.mark`), which makes the key unique."""
     files: list[FileRef] = field(default_factory=list)
     sources: list[SourceRef] = field(default_factory=list)
 
     @property
     def idempotency_key(self) -> str:
-        """The same for this call in every process, and another one for every other call."""
-        return f"{self.task_id}:{self.invocation_id}"
+        """`<task>:<call>:<mark>`: the same for this call in every process, and another one for every other
+        call, also of another tenant whose task has the same id.
+        """
+        return f"{self.task_id}:{self.invocation_id}:{self.mark}"
 
     def add_file(
         self, file_id: str, checksum: str, *, produced_at_s: float, expires_at_s: float | None = None
@@ -88,6 +92,11 @@ class ToolContext:
     def add_source(self, uri: str, *, retrieved_at_s: float) -> None:
         """Record a source that the tool consulted; the order of calls is kept. TypeError as `add_file`."""
         self.sources.append(SourceRef(_text(uri), len(self.sources), _seconds(retrieved_at_s)))
+
+
+def context_for(task: Task, call: ToolInvocation) -> ToolContext:
+    """What a call of this task is told."""
+    return ToolContext(task.tenant, task.task_id, call.id, call.call_id, call.job_id, task.mark)
 
 
 def _text(value: str) -> str:

@@ -17,7 +17,7 @@ from .reading import load_steps, load_task
 from .records import PERSON, DurableStep, ToolInvocation
 from .refusal import Refused
 from .schema import read_arguments
-from .tools import Tool, ToolContext, called
+from .tools import Tool, called, context_for
 
 Undo = Literal["not_asked", "asked", "failed", "undone"]
 """How far taking back a call has come. "asked": a person is to do it; "failed": its compensation did not end
@@ -85,7 +85,7 @@ class _Undoing:
         return await self._ask_people(step, call, f"its compensation {outcome}")
 
     async def _compensate(self, step: DurableStep, call: ToolInvocation, tool: Tool) -> str:
-        context = ToolContext(self._tenant, step.task_id, call.id, call.call_id, job_id=call.job_id)
+        context = context_for(self._journal.task, call)
         await self._tell("tool_compensating", step, call)
         outcome = "undone"
         try:
