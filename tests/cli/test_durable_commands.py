@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from xml.etree import ElementTree
 
 from cryptography.fernet import Fernet
 
+from seamstream.cli.screen import Screen
+from seamstream.cli.tasks_view import view
 from seamstream.stores.backend import Backend
 from seamstream.tasks import EncryptedBackend
+from seamstream.tasks.operating import show_task
 from seamstream.tasks.versions import versions_of
 from seamstream.testing import FaultServer
 from tests.cli.durable import APP, CommandLine, reach
 from tests.house.test_public_names import run_python
 from tests.tasks.audited import POLICY
 from tests.tasks.operated import NO_WAY_BACK, Office, office, one_room
-from tests.tasks.scripted import ScriptedModel
+from tests.tasks.playing import ASK, stage
+from tests.tasks.scripted import ScriptedModel, says
 
 CONTENT = ("Ritz", "Book a room", "The room is booked")
 """What no command prints unless it is asked to: from arguments and results, requests and answers."""
@@ -202,3 +207,13 @@ def test_commands_import_no_tasks_before_they_need_them() -> None:
     loaded = run_python("import sys, seamstream.cli.main; print(*sys.modules)").split()
     assert "seamstream.cli.tasks" in loaded
     assert [name for name in loaded if name.startswith("seamstream.tasks")] == []
+
+
+async def test_no_id_moves_the_cursor() -> None:
+    sly = "a\x1b[2J\nTask b"
+    async with stage(lambda results: says("Hello.")) as played:
+        await played.agent.submit(sly, ASK, task_id=sly, origin=sly)
+        out = io.StringIO()
+        view(await show_task(played.store, sly, sly), Screen(out, colour=False), content=True)
+    assert "\x1b" not in out.getvalue()
+    assert [line for line in out.getvalue().splitlines() if line.startswith("Task b")] == []

@@ -11,6 +11,8 @@ from seamstream.stores.backend import Job, Operator
 from seamstream.stores.memory_backend import MemoryBackend
 from seamstream.tasks import EncryptedBackend, NotExecuted, ToolContext, Worker, tool
 from seamstream.tasks.reading import QUEUE, load_task
+from seamstream.testing import Fault
+from seamstream.types import Event
 from tests.tasks.playing import ASK, TENANT, stage
 from tests.tasks.scripted import calls, says
 
@@ -172,3 +174,27 @@ async def test_a_cancelled_task_keeps_its_lease_while_its_writes_are_found_out()
             await played.agent.cancel(TENANT, task.task_id)
             [envelope] = await played.worker().drain()
     assert envelope.state == "aborted"
+
+
+async def test_who_looks_on_at_a_model_ends_no_work(caplog: pytest.LogCaptureFixture) -> None:
+    heard: list[Event] = []
+
+    def broken(event: Event) -> None:
+        heard.append(event)
+        raise ValueError("mine")
+
+    async with stage(lambda results: says("Hello there."), on_event=broken) as played:
+        await played.agent.submit(TENANT, ASK)
+        assert [each.state for each in await played.worker().drain()] == ["succeeded"]
+    assert len(heard) == 1
+    assert "on_event failed" in caplog.text
+
+
+async def test_a_model_that_cannot_be_reached_is_named() -> None:
+    async with stage(lambda results: says("Hello."), faults=[Fault.no_response()] * 9) as played:
+        task = await played.agent.submit(TENANT, ASK)
+        [envelope] = await played.worker().drain()
+        failed = await load_task(played.store, TENANT, task.task_id)
+    assert envelope.state == "terminal_failed"
+    assert failed.why.startswith("NoConnection: ServerDisconnectedError: ")
+    assert len(played.server.requests) == failed.attempts > 1

@@ -33,7 +33,7 @@ def view_all(tasks: Sequence[Task], screen: Screen) -> None:
 def view(shown: Shown, screen: Screen, *, content: bool) -> None:
     """All that there is about one task."""
     task = shown.task
-    screen.line(f"Task {task.task_id} of tenant {task.tenant} is {task.state}.", "bold")
+    screen.line(_one_line(f"Task {task.task_id} of tenant {task.tenant} is {task.state}."), "bold")
     for name, value in _facts(task, content=content):
         screen.line(f"  {name:<12} {value}")
     for step in shown.steps:
@@ -49,7 +49,7 @@ def _facts(task: Task, *, content: bool) -> Iterable[tuple[str, str]]:
     if task.why:
         yield "why", _one_line(task.why if content else task.why.partition(":")[0])
     if task.origin:
-        yield "origin", task.origin
+        yield "origin", _one_line(task.origin)
     if content:
         yield "request", _one_line(task.request)
 

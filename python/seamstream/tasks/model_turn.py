@@ -6,11 +6,12 @@ What the run does in between is told to the ledger with the next write, at the l
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
-from aiohttp import ClientSession
+from aiohttp import ClientConnectionError, ClientSession
 
 from ..clock import Clock
 from ..environment import apply_environment
@@ -28,6 +29,8 @@ from .prices import bill
 from .records import Fact, Kind, TurnRecord
 from .target import ModelTarget
 
+_LOG: Final = logging.getLogger("seamstream.tasks")
+
 Keep = Callable[[Turn], Awaitable[None]]
 OnEvent = Callable[[Event], None]
 _UNDER_WAY = (RunState.REQUESTING, RunState.STREAMING)
@@ -36,6 +39,10 @@ _SAME_ANSWER = (Plan.CONTINUE_TEXT.value, Plan.TRUNCATE_BEFORE_TOOL.value)
 
 class BudgetSpent(Exception):
     """The task may not ask the model once more."""
+
+
+class NoConnection(Exception):
+    """The model could not be reached, however often it was tried."""
 
 
 @dataclass(slots=True)
@@ -60,8 +67,9 @@ class ModelTurn:
     async def run(self, document: Mapping[str, Any], headers: Mapping[str, str], keep: Keep) -> None:
         """Stream the turn, and let `keep` store it before the run's checkpoint goes.
 
-        BudgetSpent when the task's budget refuses; StoreError and StaleOwner as the journal raises them; else
-        what `stream()` raises for an answer that did not come.
+        BudgetSpent when the task's budget refuses; NoConnection when no attempt reached the model;
+        StoreError and StaleOwner as the journal raises them; else what `stream()` raises for an answer that
+        did not come.
         """
         self._numbers = self.journal.attempts_of_step()
         policy = self.target.policy.replace(prepare_attempt=self._prepare, on_store_error="fail")
@@ -84,14 +92,24 @@ class ModelTurn:
             async with run:
                 self._run = run
                 async for event in run:
-                    if self.on_event is not None:
-                        self.on_event(event)
+                    self._tell(event)
                 await keep(run.turn)
         except BaseException as error:
             self._note_bills()
             if self._broken is not None:
                 raise self._broken from error
+            if isinstance(error, ClientConnectionError):
+                raise NoConnection(f"{type(error).__name__}: {error}") from error
             raise
+
+    def _tell(self, event: Event) -> None:
+        """Who only looks on cannot end the work."""
+        if self.on_event is not None:
+            try:
+                self.on_event(event)
+            except Exception:
+                self.on_event = None
+                _LOG.exception("on_event failed; it is told no more of this turn")
 
     def record_of(self, turn: Turn) -> TurnRecord:
         """What to store of a turn."""

@@ -18,7 +18,7 @@ from .hold import Hold, Waits
 from .invoking import Invoker, Surroundings
 from .journal import TaskJournal
 from .ledger import read_ledger
-from .model_turn import BudgetSpent, ModelTurn
+from .model_turn import BudgetSpent, ModelTurn, NoConnection
 from .records import DurableStep, Envelope, Fact, StructuredOutput, ToolInvocation
 from .requests import Requests
 from .schema import problem_of
@@ -69,7 +69,7 @@ class TaskWork:
                 self._hold.check_start()
         except Waits as waits:
             await self._wait(waits)
-        except (BudgetSpent, StreamCutError, HttpFailureError) as error:
+        except (BudgetSpent, NoConnection, StreamCutError, HttpFailureError) as error:
             await self._fail(getattr(error, "code", type(error).__name__), error)
         return self.envelope
 
