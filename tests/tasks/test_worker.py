@@ -12,7 +12,7 @@ from obstore.store import MemoryStore
 from seamstream.errors import StoreError
 from seamstream.stores.memory_backend import MemoryBackend
 from seamstream.stores.url import open_store
-from seamstream.tasks import Agent, ResultStore, ToolContext, Worker, tool
+from seamstream.tasks import Agent, Pending, ResultStore, ToolContext, Worker, tool
 from seamstream.tasks.invoking import MAX_EXECUTIONS
 from seamstream.tasks.journal import TaskJournal
 from seamstream.tasks.reading import QUEUE, load_task
@@ -227,3 +227,106 @@ async def test_a_task_may_not_be_recovered_for_ever(count: int) -> None:
         assert why == f"BudgetSpent: {used}; the last attempt ended with ConnectionReset"
         with pytest.raises(StoreError, match="has no answer"):
             await played.agent.answer(TENANT, task.task_id)
+
+
+async def test_a_call_that_is_not_to_start_any_more_cuts_off_none_beside_it() -> None:
+    writing, asking, may_end = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    @tool(side_effect="idempotent", allow_manual=True, parallel=True)
+    async def book(context: ToolContext) -> str:
+        writing.set()
+        await may_end.wait()
+        return "booked"
+
+    @tool(side_effect="idempotent", allow_manual=True, parallel=True)
+    async def mail(context: ToolContext) -> str:
+        return "sent"
+
+    async def approve(context: ToolContext, name: str, arguments: dict[str, Any]) -> Any:
+        if name == "mail" and not may_end.is_set():
+            await writing.wait()
+            asking.set()
+            await may_ask.wait()
+        return "approve"
+
+    may_ask = asyncio.Event()
+    script = lambda results: says("Done.") if results else calls(("book", {}), ("mail", {}))  # noqa: E731
+    async with stage(script, [book, mail], approve=approve) as played, asyncio.timeout(10):
+        task = await played.agent.submit(TENANT, ASK)
+        worker = played.worker()
+        running = asyncio.ensure_future(worker.run())
+        await asking.wait()
+        worker.stop()
+        may_ask.set()
+        while (await played.entries(task.task_id))[-1].event != "tool_approval":  # noqa: ASYNC110
+            await asyncio.sleep(0)
+        may_end.set()
+        await running
+        [step] = await played.steps(task.task_id)
+        assert [call.status for call in step.tool_calls] == ["succeeded", "planned"]
+        assert [each.state for each in await played.worker().drain()] == ["succeeded"]
+
+
+async def test_a_job_that_runs_elsewhere_holds_up_no_stop() -> None:
+    polled = asyncio.Event()
+    polls = 0
+
+    async def poll(context: ToolContext, job_id: str) -> Any:
+        nonlocal polls
+        polls += 1
+        polled.set()
+        return Pending(after_s=0.0) if polls < 3 else "rendered"
+
+    @tool(side_effect="idempotent", job=poll, allow_manual=True)
+    async def render(context: ToolContext) -> str:
+        worker.stop()
+        return "job-1"
+
+    script = lambda results: says("Done.") if results else calls(("render", {}))  # noqa: E731
+    async with stage(script, [render]) as played, asyncio.timeout(10):
+        task = await played.agent.submit(TENANT, ASK)
+        worker = played.worker()
+        await worker.run()
+        [step] = await played.steps(task.task_id)
+        assert (step.tool_calls[0].job_id, polls) == ("job-1", 1)
+        assert [each.state for each in await played.worker().drain()] == ["succeeded"]
+        assert polls == 3
+
+
+class Forgetful(MemoryBackend):
+    """Takes no entry of the ledger for one call's success, once."""
+
+    failed: asyncio.Event
+
+    async def append(self, tenant: str, log: Any, values: Any, **options: Any) -> Any:
+        if b'"tool_succeeded"' in values[-1] and not self.failed.is_set():
+            self.failed.set()
+            raise StoreError("the store is away")
+        return await super().append(tenant, log, values, **options)
+
+
+async def test_what_the_ledger_did_not_take_is_told_with_the_next_write() -> None:
+    """Calls run side by side, so another write may follow upon the one that failed."""
+    store = Forgetful()
+    store.failed = asyncio.Event()
+
+    @tool(side_effect="idempotent", allow_manual=True, parallel=True)
+    async def book(context: ToolContext, slow: bool) -> str:
+        if slow:
+            await store.failed.wait()
+        return "booked"
+
+    script = lambda results: (  # noqa: E731
+        says("Done.") if results else calls(("book", {"slow": True}), ("book", {"slow": False}))
+    )
+    clock = FakeClock()
+    store._clock = clock
+    async with stage(script, [book], store=store) as played, asyncio.timeout(10):
+        task = await played.agent.submit(TENANT, ASK)
+        await played.worker().drain()
+        await clock.advance(31.0)
+        await played.worker().drain()
+        [first, *_] = await played.steps(task.task_id)
+        told = [each for each in await played.entries(task.task_id) if each.event == "tool_succeeded"]
+    assert [call.status for call in first.tool_calls] == ["succeeded", "succeeded"]
+    assert sorted(each.invocation_id for each in told) == ["1-1", "1-2"]

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, get_args
 
 from ..clock import Clock
-from ..errors import StoreError
+from ..errors import StaleOwner, StoreError
 from ..within import within
-from .hold import Hold
+from .hold import HandOver, Hold
 from .journal import TaskJournal
 from .plain import as_json, clean, described
 from .records import ResultRef, ToolInvocation
@@ -76,13 +76,27 @@ class Invoker:
                 await self._resolver.resolve(call, tool, self._context(call))
 
     async def _side_by_side(self, group: Iterable[ToolInvocation]) -> None:
-        """If one ends the work, it ends that of all, and speaks for them."""
+        """If one ends the work, it ends that of all, and speaks for them. But one that is not to start any
+        more, or that the store has failed, lets those that have started come to their end.
+        """
+        stopped: list[HandOver | StoreError] = []
+
+        async def settle(call: ToolInvocation) -> None:
+            try:
+                await self._settle(call)
+            except StaleOwner:
+                raise
+            except (HandOver, StoreError) as error:
+                stopped.append(error)
+
         try:
             async with asyncio.TaskGroup() as running:
                 for call in group:
-                    running.create_task(self._settle(call))
+                    running.create_task(settle(call))
         except BaseExceptionGroup as errors:
             raise errors.exceptions[0] from errors
+        if stopped:
+            raise stopped[0]
 
     def _groups(self, calls: Iterable[ToolInvocation]) -> Iterable[list[ToolInvocation]]:
         together: list[ToolInvocation] = []
@@ -224,6 +238,7 @@ class Invoker:
             if not isinstance(got, Pending):
                 await self._succeeded(call, got, context)
                 return
+            self._around.hold.check_start()  # whoever is next can ask as well
             await self._around.clock.sleep(got.after_s)
         await self._resolver.hand_to_people(call, "its job could not be asked for")
 

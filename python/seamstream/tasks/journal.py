@@ -115,7 +115,7 @@ class TaskJournal:
             told = self._with_noted(facts)
             if not await self._set_task(dataclasses.replace(self.task, unlogged=told, **changes)):
                 raise StaleOwner(f"task {self.task.task_id} has another owner: its record has changed")
-            await self.ledger.append(told)
+            await self._append(told)
             return self.task
 
     async def change_step(self, *facts: Fact, **changes: Any) -> DurableStep:
@@ -149,12 +149,12 @@ class TaskJournal:
             self.step, self._step_revision = None, 0
             if not await self._set_step(dataclasses.replace(step, unlogged=told)):
                 raise StaleOwner(f"task {self.task.task_id} has another owner: it has begun this step")
-            await self.ledger.append(told)
+            await self._append(told)
 
     async def tell(self, *facts: Fact) -> None:
         """Tell the ledger of something that changes no record."""
         async with self._writing:
-            await self.ledger.append(self._with_noted(facts))
+            await self._append(self._with_noted(facts))
 
     @property
     def current_step(self) -> DurableStep:
@@ -229,8 +229,18 @@ class TaskJournal:
         told = self._with_noted(facts)
         if not await self._set_step(dataclasses.replace(self.current_step, unlogged=told, **changes)):
             raise StaleOwner(f"task {self.task.task_id} has another owner: its step has changed")
-        await self.ledger.append(told)
+        await self._append(told)
         return self.current_step
+
+    async def _append(self, told: tuple[Fact, ...]) -> None:
+        """A record that shows these facts stands already; if the ledger does not take them, the next write
+        tells them, for its record would no longer show them.
+        """
+        try:
+            await self.ledger.append(told)
+        except BaseException:
+            self._noted = [*told, *self._noted]
+            raise
 
     async def _set_task(self, task: Task) -> bool:
         key = task_key(task.task_id)
