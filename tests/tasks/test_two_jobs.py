@@ -177,6 +177,10 @@ async def test_a_worker_that_could_do_nothing_is_refused(options: dict[str, Any]
             Worker(played.agent, **{"tenants": [TENANT], **options})
 
 
+async def test_tenants_may_come_one_by_one() -> None:
+    assert Operator(MemoryBackend(), wrong(name for name in ("a", "b", "a"))).tenants == ("a", "b")
+
+
 class Unreadable(MemoryBackend):
     async def claim(self, tenant: str, *args: Any, **options: Any) -> Any:
         if tenant == "other":

@@ -143,10 +143,11 @@ class Operator:
 
     def __init__(self, backend: Backend, tenants: Sequence[str]) -> None:
         """ConfigurationError when no tenant is named, or something that is no name."""
-        if isinstance(tenants, str) or not tenants or not all(isinstance(name, str) for name in tenants):
+        named = () if isinstance(tenants, str) else tuple(dict.fromkeys(tenants))
+        if not named or not all(isinstance(name, str) for name in named):
             raise ConfigurationError(f"the tenants are a sequence of names, not {tenants!r}")
         self._backend = backend
-        self.tenants = tuple(dict.fromkeys(tenants))
+        self.tenants = named
         self._next = 0
 
     async def scan(self, prefix: Key = ()) -> AsyncIterator[tuple[str, Key, Record]]:
