@@ -187,3 +187,24 @@ def test_a_job_is_asked_for_again_in_seconds(after_s: float) -> None:
 async def test_a_budget_that_allows_nothing_is_refused(options: dict[str, int]) -> None:
     with pytest.raises(ConfigurationError, match="max_steps must be above 0"):
         Agent(ModelTarget("http://127.0.0.1/v1/chat/completions"), [], MemoryBackend(), **options)
+
+
+async def test_a_tool_that_would_end_the_process_has_failed() -> None:
+    @tool(side_effect="none")
+    async def act(context: ToolContext) -> None:
+        sys.exit("usage: act [-h]")
+
+    async with stage(once, [act]) as played:
+        task = await played.agent.submit(TENANT, ASK)
+        await played.worker().drain()
+        told = await played.agent.answer(TENANT, task.task_id)
+    assert told == "RuntimeError: SystemExit: usage: act [-h]"
+
+
+async def test_a_hook_that_would_end_the_process_has_failed(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with stage(once, [], credentials=lambda tenant: sys.exit(3)) as played:
+        await played.agent.submit(TENANT, ASK)
+        assert await played.worker().drain() == []
+    assert "RuntimeError: SystemExit: 3" in caplog.text

@@ -7,11 +7,10 @@ itself has said what became of it (`resolving.py`). What only reads is simply re
 from __future__ import annotations
 
 import asyncio
-import inspect
 import logging
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal, cast, get_args
 
 from ..clock import Clock
 from ..errors import StaleOwner, StoreError
@@ -155,10 +154,9 @@ class Invoker:
 
     async def _answer(self, approve: Approve, call: ToolInvocation, arguments: dict[str, Any]) -> Approval:
         """What the hook says. Only "approve" approves a call; for what is no answer, people decide."""
-        answer = approve(self._context(call), call.tool_name, arguments)
-        said = await answer if inspect.isawaitable(answer) else answer
+        said: Any = await called(approve, self._context(call), call.tool_name, arguments)
         if said in get_args(Approval):
-            return said
+            return cast("Approval", said)
         known = ", ".join(get_args(Approval))
         _LOG.error("approve answered %s for tool call %s, not one of %s", type(said).__name__, call.id, known)
         return "wait"

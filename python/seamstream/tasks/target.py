@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -18,6 +17,7 @@ from ..recovery.continuation.profiles import ProfileBook
 from ..recovery.policy import RecoveryPolicy
 from .conversations import Conversation, conversation_of
 from .prices import PriceTable
+from .tools import called
 
 Headers = Mapping[str, str]
 Credentials = Callable[[str], Headers | Awaitable[Headers | None] | None]
@@ -68,5 +68,5 @@ class ModelTarget:
         """The headers for one tenant's requests."""
         if not callable(self.credentials):
             return self.credentials
-        answer = self.credentials(tenant)
-        return await answer if inspect.isawaitable(answer) else answer
+        headers: Headers | None = await called(self.credentials, tenant)
+        return headers

@@ -10,6 +10,7 @@ its author allows that a person decides (`allow_manual`). It passes `context.ide
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import math
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
@@ -17,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, get_args
 
 from ..errors import ConfigurationError, SeamstreamError
-from .plain import clean
+from .plain import clean, described
 from .records import FileRef, SideEffect, SourceRef, Task, ToolInvocation
 from .schema import check_schema, schema_of
 
@@ -117,9 +118,16 @@ Function = Callable[..., Coroutine[Any, Any, Any]]
 
 
 async def called(function: Callable[..., Any], *args: Any, **arguments: Any) -> Any:
-    """What a function of the user's gives. One that has run without an `await` has run all the same."""
-    answer = function(*args, **arguments)
-    return await answer if inspect.isawaitable(answer) else answer
+    """What a function of the user's gives. One that has run without an `await` has run all the same; one that
+    would end the process, as by `sys.exit`, has failed with a RuntimeError.
+    """
+    try:
+        answer = function(*args, **arguments)
+        return await answer if inspect.isawaitable(answer) else answer
+    except (Exception, asyncio.CancelledError, GeneratorExit, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        raise RuntimeError(f"{type(error).__name__}: {described(error)}") from error
 
 
 @dataclass(frozen=True, slots=True)
