@@ -181,6 +181,12 @@ class Splice:
         """For tests of fail-open: a Rust panic at the n-th event from now."""
     def was_replayed(self) -> None:
         """What was fed was a stored turn and no server's stream: it has no `resume_point`."""
+    def last_place(self) -> tuple[str, int, int] | None:
+        """The last event of the response at hand: its type, the number of its item, and that of what it is
+        about inside that. None in dialects whose responses cannot be asked for as a whole.
+        """
+    def read_parts(self) -> list[tuple[int, str]]:
+        """What was read of each part of the response at hand: the slot of its key, and its text."""
     def unsigned_thinking(self) -> list[str]:
         """Thinking that was closed for the reader before its provider had signed it."""
     def seams(self) -> list[tuple[int, str, str, int, bool]]:

@@ -44,6 +44,8 @@ class Open(Effect):
     """Where it goes, if not where the caller sent it."""
     preparation: Preparation | None = None
     """The user's hook, to be asked before anything is sent."""
+    document_bytes: int = 0
+    """A document is asked for and no stream: so much of it is wanted."""
 
     @property
     def unchanged(self) -> bool:

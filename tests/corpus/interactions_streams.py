@@ -35,7 +35,7 @@ def streams() -> Iterator[CorpusStream]:
     yield _stream("interactions_text_then_tool", calls)
     search = request("Search for it.", tools=[{"type": "google_search"}])
     yield CorpusStream("interactions_server_search", DIALECT, search, _search(11), "server tools")
-    kept = request("Keep this.", store=True)
+    kept = request("Go on.", previous_interaction_id="v1_0011Qx")
     yield CorpusStream("interactions_stored", DIALECT, kept, _text(12, prose.SHORT, 9), "kept by server")
 
 

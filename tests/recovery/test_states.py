@@ -16,8 +16,10 @@ requesting stream streaming
 requesting fail failed
 streaming succeed succeeded
 streaming fail failed_after_start
+failed succeed succeeded
 failed budget recovery_budgeted
 failed give_up terminal_failed
+failed_after_start succeed succeeded
 failed_after_start budget recovery_budgeted
 failed_after_start give_up terminal_failed
 recovery_budgeted request requesting

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import aiohttp
@@ -9,11 +10,27 @@ import openai
 import pytest
 
 import seamstream
-from seamstream.testing import Answer, DeterministicModel, Fault, FaultServer, Text, Tool
+from seamstream.clock import SystemClock
+from seamstream.testing import Answer, DeterministicModel, Fault, FaultServer, Text, Tool, read_turn
+from seamstream.testing.kept_responses import KeptResponses
 
 ANSWER = Answer((Text(("The ", "tide ", "turns ", "at six.")), Tool("note", ('{"at": ', '"06:42"', "}"))))
 BODY = {"model": "test-1", "input": "When?", "stream": True, "background": True, "store": True}
 POLICY = seamstream.RecoveryPolicy(backoff=seamstream.BackoffPolicy(first_s=0.0, max_s=0.0))
+
+
+class LeapingClock(SystemClock):
+    """Time that is waited for has passed at once."""
+
+    def __init__(self) -> None:
+        self._leapt_s = 0.0
+
+    def monotonic(self) -> float:
+        return super().monotonic() + self._leapt_s
+
+    async def sleep(self, seconds: float) -> None:
+        self._leapt_s += seconds
+        await asyncio.sleep(0)
 
 
 async def _fetch(session: aiohttp.ClientSession, url: str, body: dict[str, Any]) -> bytes:
@@ -48,15 +65,31 @@ async def test_a_typed_reader_gets_the_call_whole() -> None:
     assert not [event for event in events if isinstance(event, seamstream.ToolCallCancel)]
 
 
-@pytest.mark.parametrize("memory", ["ends", "nothing"])
-async def test_without_a_stream_to_take_up_what_nobody_saw_is_asked_for_again(memory: Any) -> None:
-    async with FaultServer(
-        DeterministicModel(ANSWER), [Fault.reset(after_events=2)], background=memory
-    ) as server:
+async def test_what_nobody_saw_is_asked_for_again_when_the_server_has_nothing() -> None:
+    script = [Fault.reset(after_events=2)]
+    async with FaultServer(DeterministicModel(ANSWER), script, background="nothing") as server:
         async with aiohttp.ClientSession(middlewares=[seamstream.RecoveryMiddleware(POLICY)]) as session:
             data = await _fetch(session, server.url_for("openai-responses"), BODY)
         assert data.count(b"event: response.completed") == 1
         assert [exchange.method for exchange in server.requests] == ["POST", "GET", "POST"]
+
+
+@pytest.mark.parametrize("events", range(1, 16))
+async def test_what_can_no_longer_be_streamed_is_polled_until_it_is_over(events: int) -> None:
+    """As behind OpenAI's five minutes."""
+    kept = KeptResponses("ends", polls=3)
+    script = [Fault.none(), Fault.reset(after_events=events)]
+    async with FaultServer(DeterministicModel(ANSWER), script, background=kept) as server:
+        url = server.url_for("openai-responses")
+        ours = seamstream.RecoveryMiddleware(POLICY, clock=LeapingClock())
+        async with aiohttp.ClientSession(middlewares=[ours]) as session:
+            whole = await _fetch(session, url, BODY)
+            with seamstream.capture() as outcomes:
+                data = await _fetch(session, url, BODY)
+        asked = [(exchange.method, "stream" in exchange.query) for exchange in server.requests[2:]]
+        assert asked == [("GET", True), *[("GET", False)] * 4]
+    assert read_turn("openai-responses", data) == read_turn("openai-responses", whole)
+    assert [outcome.joins for outcome in outcomes] == [("native",)]
 
 
 async def test_the_sdk_reads_what_the_server_keeps() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from dataclasses import replace
 from typing import Final
 
 from .._core import Splice
@@ -16,7 +17,8 @@ from .deciding import Request, Setback
 from .exceptions import FRAME_TOO_LARGE, MALFORMED_FRAME
 from .guard import DEGRADED, MUST_END, SEAM_REFUSED, WHOLE
 from .parts import Parts, Steps
-from .timers import Due
+from .polling import ended, is_answer, poll
+from .timers import NEVER, Due
 
 _STOP_IS_PROOF: Final = frozenset({"bedrock", "openai-chat", "gemini"})
 """Dialects whose stop reasons prove the answer complete; elsewhere only the end event does."""
@@ -38,6 +40,9 @@ def attempt(run: Parts, request: Request) -> Generator[Effect, Result, Setback |
         )
     run.history.answered(opened.status, opened.headers)
     run.profiles.learn_server(host=run.targets.place.host, dialect=run.spec.dialect, headers=opened.headers)
+    how = request.continuation
+    if how is not None and how.polls and is_answer(opened):
+        return (yield from _take_rest(run, request, opened))
     if opened.unreadable is not None and run.spec.reader == "bytes" and not run.history.streamed:
         yield from pass_unread(run, opened.unreadable)
         return None
@@ -46,6 +51,19 @@ def attempt(run: Parts, request: Request) -> Generator[Effect, Result, Setback |
         return Setback(None, failure, opened=opened)
     yield from _begin(run, request)
     return (yield from _stream(run))
+
+
+def _take_rest(run: Parts, request: Request, opened: Opened) -> Generator[Effect, Result, Setback | None]:
+    rest = yield from poll(run, opened, lambda: _open(run, request))
+    if isinstance(rest, Setback):
+        return rest
+    yield from _begin(run, request)
+    yield from run.give(run.intake.receive(rest))
+    run.intake.attention = False
+    if run.intake.flags & WHOLE:
+        yield from succeed(run, b"", salvaged=None, reuse=True)
+        return None
+    return setback_of(run, run.intake.flags, ended())
 
 
 def _open(run: Parts, request: Request) -> Generator[Effect, Result, Opened | OpenFailed]:
@@ -63,13 +81,15 @@ def _open(run: Parts, request: Request) -> Generator[Effect, Result, Opened | Op
 
 
 def _effect(run: Parts, request: Request) -> Open:
-    headers = _headers(run, request.number)
+    headers, how = _headers(run, request.number), request.continuation
+    wanted = run.spec.policy.max_turn_bytes if how is not None and how.polls else 0
+    effect = Open(request.number, request.body, headers, request.route, document_bytes=wanted)
     hook = run.spec.policy.prepare_attempt
     if hook is None or run.spec.mode != "recover":
-        return Open(request.number, request.body, headers, request.route)
+        return effect
     attempt = run.decider.describe(request, headers, run.history.produced_tokens(run.core_facts().usages))
     preparation = Preparation(hook, attempt, run.spec.policy.prepare_s)
-    return Open(request.number, request.body, headers, request.route, preparation)
+    return replace(effect, preparation=preparation)
 
 
 def _headers(run: Parts, attempt: int) -> dict[str, str]:
@@ -91,7 +111,7 @@ def _begin(run: Parts, request: Request) -> Steps:
         model=run.decider.model_here(),
     )
     run.intake.events.models = run.history.model_change()
-    run.timers.restart(run.clock.monotonic())
+    run.timers.restart(run.clock.monotonic(), patience_s=NEVER if how is None else how.patience_s)
     run.intake.awaits_content = True
     run.intake.events.start(request.number)
     if request.plan is None:

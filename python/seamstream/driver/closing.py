@@ -110,7 +110,7 @@ def _without_stream(run: Parts, setback: Setback) -> Effect:
     return Relay(stop_retrying=ours and opened.status >= 400)
 
 
-def tell_failure(run: Parts, setback: Setback, step: Ask | GiveUp) -> None:
+def tell_failure(run: Parts, setback: Setback, step: Ask | GiveUp | Whole) -> None:
     """The record of an attempt that failed, with what will be done about it."""
     cause = None if setback.seam_refusal is not None or setback.cause is None else str(setback.cause)
     plan = step.request.plan.value if isinstance(step, Ask) and step.request.plan else None

@@ -24,7 +24,7 @@ from ..recovery.planner import Decision, is_complete, make_plan, plan_restart
 from ..recovery.prepare import Attempt
 from ..recovery.states import closed_gate
 from ..recovery.targets import Place, model_at
-from ..types import InterruptCause, Plan, Snapshot
+from ..types import IdleStall, InterruptCause, Plan, Snapshot
 from .spec import RunSpec, Services
 from .targets import Targets, is_spent
 
@@ -194,7 +194,10 @@ class Decider:
         """The next step after `last` met `setback`."""
         if setback.refused is not None:
             return GiveUp(ATTEMPT_REFUSED, f"the attempt was refused: {setback.refused}")
-        refused = self._resume.refused(last.continuation, setback.failure, setback.seam_refusal)
+        silent = isinstance(setback.cause, IdleStall)
+        refused = self._resume.refused(
+            last.continuation, setback.failure, setback.seam_refusal, silent=silent
+        )
         if refused:
             setback = replace(setback, failure=None, seam_refusal=None)
         failure = setback.failure

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Final
 
-from ..effects import Close, Effect, Result, Wait
+from ..effects import Close, Effect, Result
 from ..errors import BUDGET_EXHAUSTED, TARGET_BUDGET_EMPTY
 from ..recovery.breaker import MAX_OPEN_S
 from ..recovery.error_codes import FailureKind
@@ -15,8 +15,9 @@ from .attempting import with_last_words
 from .closing import close_whole, end_degraded, give_up, tell_failure
 from .deciding import Ask, GiveUp, Request, Setback, Whole
 from .exceptions import FRAME_TOO_LARGE
-from .parts import Parts, Steps
+from .parts import Parts
 from .targets import cannot_serve
+from .waiting import wait
 
 _NO_ROOM: Final = {
     "target budget": f"no slot for a recovery of this target within {SLOT_WAIT_S:g} s",
@@ -44,6 +45,8 @@ def recover(run: Parts, setback: Setback, last: Request) -> Generator[Effect, Re
     if setback.too_large:
         step = GiveUp(FRAME_TOO_LARGE, "an event is too large")
     if isinstance(step, Whole):
+        if not run.history.streaming:  # nothing came of taking the response up, but it is whole without that
+            tell_failure(run, setback, step)
         yield from close_whole(run, setback, step)
         return None
     tell_failure(run, setback, step)
@@ -113,7 +116,7 @@ def _pay(run: Parts, step: Ask) -> Generator[Effect, Result, Request | Whole | G
     if step.wait_s > budget.remaining_s(now):
         return GiveUp(BUDGET_EXHAUSTED, f"the next attempt would have to wait {step.wait_s:g} s")
     run.timers.give_up_at = now + budget.remaining_s(now)
-    yield from _wait(run, step.wait_s, "back-off")
+    yield from wait(run, step.wait_s, "back-off")
     place = yield from _find_room(run, step)
     if isinstance(place, GiveUp):
         return place
@@ -136,12 +139,4 @@ def _find_room(run: Parts, step: Ask) -> Generator[Effect, Result, Place | GiveU
         lacks = "target budget" if any(run.targets.passes(place, now) for place in step.places) else "breaker"
         if now >= until[lacks]:
             return GiveUp(TARGET_BUDGET_EMPTY, _NO_ROOM[lacks])
-        yield from _wait(run, SLOT_POLL_S, lacks)
-
-
-def _wait(run: Parts, seconds: float, reason: str) -> Steps:
-    until = run.clock.monotonic() + seconds
-    while (now := run.clock.monotonic()) < until:
-        if now >= run.timers.keepalive_at() and (emit := run.intake.keepalive(now)) is not None:
-            yield emit
-        yield Wait(max(0.0, min(until, run.timers.keepalive_at()) - now), reason)
+        yield from wait(run, SLOT_POLL_S, lacks)

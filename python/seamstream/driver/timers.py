@@ -41,6 +41,7 @@ class Timers:
         "_hold_limits",
         "_keepalive_s",
         "_limits",
+        "_patience_s",
         "_shortest_s",
         "_warn_s",
         "checkpoint_at",
@@ -60,6 +61,7 @@ class Timers:
             "text": policy.idle_s,
             "quiet": policy.quiet_s,
         }
+        self._patience_s = NEVER
         self._shortest_s = min(self._limits.values())
         self._hold_limits: dict[Hold, float] = {
             "preamble": policy.hold_preamble_s,
@@ -83,9 +85,10 @@ class Timers:
         """Nothing will ever be due again: recovery is off for this run."""
         self.paused_at = -NEVER
 
-    def restart(self, now: float) -> None:
-        """A new attempt begins."""
+    def restart(self, now: float, *, patience_s: float = NEVER) -> None:
+        """A new attempt begins, whose silence is borne no longer than that, whatever it is busy with."""
         self.progress_at = now
+        self._patience_s = patience_s
         self.hold = None
 
     def holding(self, kind: Hold | None, now: float, *, something_left: bool) -> bool:
@@ -141,7 +144,7 @@ class Timers:
             return Due.HOLD
         if now >= self.give_up_at:
             return Due.GIVE_UP
-        if now >= self.progress_at + self._limits[phase]:
+        if now >= self.progress_at + min(self._limits[phase], self._patience_s):
             return Due.STALL
         if now >= self.keepalive_at():
             return Due.KEEPALIVE
@@ -155,7 +158,8 @@ class Timers:
         """When to ask `due` again. At the latest in the shortest limit: a phase changes without a call."""
         if self.paused_at is not None:
             return NEVER
-        stall_at = min(self.progress_at + self._limits[phase], now + self._shortest_s)
+        limit_s = min(self._limits[phase], self._patience_s)
+        stall_at = min(self.progress_at + limit_s, now + self._shortest_s)
         own = min(self._hold_at(), self.keepalive_at(), self._warn_at(), self._checkpoint_at())
         return min(own, stall_at, self.give_up_at)
 

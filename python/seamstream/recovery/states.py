@@ -40,7 +40,9 @@ class RunInput(enum.Enum):
     FAIL = "fail"
     """The attempt failed, or was cut."""
     SUCCEED = "succeed"
-    """The turn is whole: its proof came, or R0, R2 or the length limit closed it."""
+    """The turn is whole: its proof came, or R0, R2 or the length limit closed it, also where getting more of
+    it has failed.
+    """
     BUDGET = "budget"
     """All gates are open: another attempt is paid for."""
     GIVE_UP = "give_up"
@@ -56,6 +58,8 @@ TRANSITIONS: Final[dict[tuple[RunState, RunInput], RunState]] = {
     (_S.REQUESTING, _I.FAIL): _S.FAILED,
     (_S.STREAMING, _I.FAIL): _S.FAILED_AFTER_START,
     (_S.STREAMING, _I.SUCCEED): _S.SUCCEEDED,
+    (_S.FAILED, _I.SUCCEED): _S.SUCCEEDED,
+    (_S.FAILED_AFTER_START, _I.SUCCEED): _S.SUCCEEDED,
     (_S.FAILED, _I.BUDGET): _S.RECOVERY_BUDGETED,
     (_S.FAILED, _I.GIVE_UP): _S.TERMINAL_FAILED,
     (_S.FAILED_AFTER_START, _I.BUDGET): _S.RECOVERY_BUDGETED,

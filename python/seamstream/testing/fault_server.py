@@ -18,6 +18,7 @@ from .fault_replies import Responder, reply_under
 from .faults import Fault, Framing
 from .kept_responses import KeptResponses, Memory
 from .local_server import LocalServer
+from .model import Reply
 from .sender import Delivery, Sender
 from .wire import Wire, WrittenResponse
 
@@ -130,7 +131,7 @@ class FaultServer:
         reply = self._kept.reply(exchange)
         if reply is None or exchange.fault.http_status is not None:
             reply = reply_under(exchange.fault, self._model, exchange)
-            self._kept.keep(exchange, reply)
+            self._kept.keep(exchange, reply, lambda: self._whole(exchange))
         wire = Wire(request, exchange.fault.framing or self._framing)
         sender = Sender(wire, exchange, self._delivery, self._clock, reusable=self._policy != "close")
         if exchange.fault.before_head:
@@ -138,6 +139,12 @@ class FaultServer:
         else:
             reusable = await sender.send(reply)
         return WrittenResponse(reusable=reusable)
+
+    def _whole(self, exchange: Exchange) -> Reply:
+        """The answer as the provider has it when it is over."""
+        if exchange.dialect is None:
+            raise ValueError(f"{exchange.path} is no path of a dialect")
+        return self._model.reply(exchange.dialect, {**(exchange.body or {}), "stream": False})
 
     def _is_second_use(self, exchange: Exchange) -> bool:
         return any(

@@ -28,6 +28,7 @@ Handler = Callable[[ClientRequest], Awaitable[ClientResponse]]
 RETRYABLE_STATUSES: Final = frozenset({408, 409, 429})
 MAX_ERROR_BODY_BYTES: Final = 65_536
 ERROR_BODY_S: Final = 5.0
+DOCUMENT_S: Final = 60.0
 REUSE_GRACE_S: Final = 0.1
 """How long a connection may take to end a body whose answer is whole, to be used again."""
 
@@ -101,7 +102,7 @@ class AiohttpUpstream:
             return _open_failed(error)
         headers = {name.lower(): value for name, value in response.headers.items()}
         if not is_stream(response, self._media_types):
-            return Opened(response.status, headers, False, await self._peek(response, effect.attempt))
+            return Opened(response.status, headers, False, await self._peek(response, effect))
         if is_compressed(response) and not self._decompresses:
             return Opened(response.status, headers, False, unreadable="the response is compressed")
         if type(response.content) is not StreamReader:  # aiohttp has one empty body for all
@@ -159,12 +160,15 @@ class AiohttpUpstream:
             internals.hold_end(response)
         self._unwatch = internals.watch_close(self._protocol, lambda: internals.wake_reader(response))
 
-    async def _peek(self, response: ClientResponse, attempt: int) -> bytes:
-        """The beginning of an answer that is no stream, left in place for whoever gets the response."""
+    async def _peek(self, response: ClientResponse, effect: Open) -> bytes:
+        """The beginning of an answer that is no stream, or the document that was asked for; left in place for
+        whoever gets the response.
+        """
         telling = response.status >= 500 or response.status in RETRYABLE_STATUSES
-        if not (telling or self._describes or attempt > 1):
+        if not (telling or self._describes or effect.attempt > 1):
             return b""
-        pieces, _ = await self._read_for(response, ERROR_BODY_S, MAX_ERROR_BODY_BYTES)
+        limit_s = DOCUMENT_S if effect.document_bytes else ERROR_BODY_S
+        pieces, _ = await self._read_for(response, limit_s, effect.document_bytes or MAX_ERROR_BODY_BYTES)
         body = b"".join(pieces)
         internals.put_back(response, body)
         return body

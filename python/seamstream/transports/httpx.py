@@ -28,6 +28,7 @@ from .httpx_exchange import (
 from .httpx_module import HttpxModule
 
 ERROR_BODY_S: Final = 5.0
+DOCUMENT_S: Final = 60.0
 REUSE_GRACE_S: Final = 0.1
 """How long a connection may take to end a body whose answer is whole, to be used again."""
 
@@ -136,7 +137,7 @@ class HttpxUpstream:
             head = opened(response, media_types)
             self._body = PulledBody(response) if head.stream else None
             return head
-        return opened(response, media_types, await self._peek(response, effect.attempt))
+        return opened(response, media_types, await self._peek(response, effect))
 
     async def read(self) -> bytes | Broke:
         body = self._body
@@ -176,12 +177,15 @@ class HttpxUpstream:
         response, self.response, self._body = self.response, None, None
         return response
 
-    async def _peek(self, response: Any, attempt: int) -> bytes:
-        """The beginning of an answer that is no stream, left in place for whoever gets the response."""
-        if not tells_about_a_retry(response, attempt):
+    async def _peek(self, response: Any, effect: Open) -> bytes:
+        """The beginning of an answer that is no stream, or the document that was asked for; left in place for
+        whoever gets the response.
+        """
+        if not tells_about_a_retry(response, effect.attempt):
             return b""
         body = PulledBody(response)
-        pieces = await self._read_for(body, ERROR_BODY_S, MAX_ERROR_BODY_BYTES)
+        limit_s = DOCUMENT_S if effect.document_bytes else ERROR_BODY_S
+        pieces = await self._read_for(body, limit_s, effect.document_bytes or MAX_ERROR_BODY_BYTES)
         replayed = self._module.async_stream(ReplayedBody)(pieces, body)
         self.response = with_body(self._module, response, replayed)
         return b"".join(pieces)

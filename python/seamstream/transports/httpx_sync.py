@@ -88,7 +88,7 @@ class SyncHttpxUpstream:
             head = opened(response, media_types)
             self._body = PulledBody(response) if head.stream else None
             return head
-        return opened(response, media_types, self._peek(response, effect.attempt))
+        return opened(response, media_types, self._peek(response, effect))
 
     def read(self) -> bytes | Broke:
         if self._body is None:
@@ -123,21 +123,23 @@ class SyncHttpxUpstream:
         response, self.response, self._body = self.response, None, None
         return response
 
-    def _peek(self, response: Any, attempt: int) -> bytes:
-        """The beginning of an answer that is no stream, left in place for whoever gets the response."""
-        if not tells_about_a_retry(response, attempt):
+    def _peek(self, response: Any, effect: Open) -> bytes:
+        """The beginning of an answer that is no stream, or the document that was asked for; left in place for
+        whoever gets the response.
+        """
+        if not tells_about_a_retry(response, effect.attempt):
             return b""
         body = PulledBody(response)
-        pieces = _read_some(body)
+        pieces = _read_some(body, effect.document_bytes or MAX_ERROR_BODY_BYTES)
         replayed = self._module.sync_stream(ReplayedBody)(pieces, body)
         self.response = with_body(self._module, response, replayed)
         return b"".join(pieces)
 
 
-def _read_some(body: PulledBody) -> list[bytes]:
+def _read_some(body: PulledBody, limit_bytes: int = MAX_ERROR_BODY_BYTES) -> list[bytes]:
     """The body's beginning, as far as it comes."""
     pieces: list[bytes] = []
     with suppress(Exception):  # what came before it is what there is to know
-        while sum(map(len, pieces)) < MAX_ERROR_BODY_BYTES and (chunk := body.next()) is not None:
+        while sum(map(len, pieces)) < limit_bytes and (chunk := body.next()) is not None:
             pieces.append(chunk)
     return pieces

@@ -214,6 +214,14 @@ impl Splice {
         self.core.was_replayed();
     }
 
+    fn last_place(&self) -> Option<(String, u32, u32)> {
+        self.core.last_place().map(|place| (place.event, place.item, place.inner))
+    }
+
+    fn read_parts(&self) -> Vec<(u32, &str)> {
+        self.core.read_parts().collect()
+    }
+
     fn unsigned_thinking(&self) -> Vec<String> {
         self.core.unsigned().to_vec()
     }

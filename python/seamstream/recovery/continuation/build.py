@@ -6,6 +6,7 @@ What is not known here stays as the caller wrote it, tools, tool choice and syst
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
@@ -61,6 +62,10 @@ class Continuation:
     """Where it is sent, if not where the base request was."""
     native: bool = False
     """The same response goes on at an exact position: there is nothing to join."""
+    polls: bool = False
+    """It is asked for as a whole, again and again until it is over."""
+    patience_s: float = math.inf
+    """How long the stream may be silent before another way is better."""
 
 
 def fitting_strategies(

@@ -6,6 +6,7 @@ us. Nothing is asked of the model again, so neither tools nor formats nor severa
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Final
 
@@ -21,6 +22,7 @@ CONVERSATION_HEADER: Final = "X-Conversation-Id"
 """By it a caller of llama.cpp's server asks to have a stream kept; the stream goes by that name."""
 
 _OVER: Final = b"response.failed"
+_NOT_FOUND: Final = 404
 _BODY_HEADERS: Final = ("Content-Type", "Content-Length", "Transfer-Encoding")
 
 
@@ -32,19 +34,33 @@ class Resumption:
         self._path = path
         self._conversation = conversation
         self._refused: set[tuple[str | None, tuple[str, ...]]] = set()
+        self._unknown = False
+        """The server knows nothing of the response."""
 
     def way(self, facts: RequestFacts, snapshot: Snapshot) -> Continuation | None:
         """The best way that is left."""
         ways = resume(facts, snapshot, path=self._path, conversation=self._conversation)
-        return next((way for way in ways if _key(way) not in self._refused), None)
+        left = (way for way in ways if _key(way) not in self._refused)
+        return next((way for way in left if not (way.polls and self._unknown)), None)
 
-    def refused(self, tried: Continuation | None, failure: FailureClass | None, gap: str | None) -> bool:
-        """Was it `tried`, and has the server nothing there? A busy one may still have it."""
+    def refused(
+        self,
+        tried: Continuation | None,
+        failure: FailureClass | None,
+        gap: str | None,
+        *,
+        silent: bool,
+    ) -> bool:
+        """Was it `tried`, and has the server nothing there? A busy one may still have it. A stream that fell
+        silent too soon is not taken up again either, but that is no refusal.
+        """
         if tried is None or not tried.native:
             return False
         gone = failure is not None and (failure.status or 500) < 500 and not failure.retryable
-        if gone or gap is not None:
+        if gone or gap is not None or (silent and tried.patience_s < math.inf):
             self._refused.add(_key(tried))
+        if gone and failure is not None and failure.status == _NOT_FOUND:
+            self._unknown = True
         return gone or gap is not None
 
 
@@ -60,15 +76,20 @@ def resume(
     point = snapshot.resume_point
     if point is None or (snapshot.error is not None and _OVER in snapshot.error.raw):
         return ()
-    routes = [form_of(facts.dialect).resumes(facts, point, path)]
+    form = form_of(facts.dialect)
+    streams = [_way(form.resumes(facts, point, path), patience_s=form.resume_patience_s)]
     if conversation:
         query = (("conv_id", conversation), ("from", str(point.offset)))
-        routes.append(Route(method="GET", path=f"{_base(path)}/v1/stream", query=query))
-    return tuple(
-        Continuation(RESUME, b"", exact=True, route=replace(route, without=_BODY_HEADERS), native=True)
-        for route in routes
-        if route is not None
-    )
+        streams.append(_way(Route(method="GET", path=f"{_base(path)}/v1/stream", query=query)))
+    ways = [*streams, _way(form.whole(facts, point, path), polls=True)]
+    return tuple(way for way in ways if way is not None)
+
+
+def _way(route: Route | None, *, polls: bool = False, patience_s: float = math.inf) -> Continuation | None:
+    if route is None:
+        return None
+    asked = replace(route, without=_BODY_HEADERS)
+    return Continuation(RESUME, b"", exact=True, route=asked, native=True, polls=polls, patience_s=patience_s)
 
 
 def _base(path: str) -> str:

@@ -3,9 +3,10 @@
 
 use std::borrow::Cow;
 
-use super::Dialect;
 use super::gemini::status_of;
+use super::interactions_marks::Marks;
 use super::objects::members;
+use super::{Dialect, Follows, Place};
 use crate::cursor::{Cursor, string_into};
 use crate::delta::{Counters, Delta, Failure, Key, PartKind, Stop};
 use crate::frame::{Frame, FrameKind, Framing};
@@ -20,17 +21,25 @@ pub struct Interactions {
     model: Vec<u8>,
     /// The provider speaks of `content.*` and `interaction.complete`.
     older: bool,
+    marks: Marks,
 }
 
 /// The members of an event that matter here, in whatever order they came.
 #[derive(Default)]
 struct Event<'a> {
     kind: Cow<'a, str>,
+    id: Cow<'a, str>,
     index: Option<u64>,
     interaction: &'a [u8],
     step: &'a [u8],
     delta: &'a [u8],
     error: &'a [u8],
+}
+
+impl Event<'_> {
+    fn starts(&self) -> bool {
+        matches!(self.kind.as_ref(), "step.start" | "content.start")
+    }
 }
 
 #[derive(Default)]
@@ -67,7 +76,30 @@ impl Dialect for Interactions {
         }
     }
 
-    fn next_attempt(&mut self, _rewriting: bool) {}
+    fn next_attempt(&mut self, _rewriting: bool) {
+        self.marks = Marks::default();
+    }
+
+    fn resume_point(&self) -> (String, Option<String>) {
+        (self.marks.interaction.clone(), self.marks.last())
+    }
+
+    fn last_place(&self) -> Option<Place> {
+        self.marks.place.clone()
+    }
+
+    fn resumed(&mut self) {
+        self.marks.resumed();
+    }
+
+    fn follows(&mut self, frame: &Frame<'_>) -> Follows {
+        match parse(frame.data.trim_ascii()) {
+            Some(event) if event.error.is_empty() => {
+                self.marks.follows(&event.id, event.index, event.starts())
+            }
+            _ => Follows::Next,
+        }
+    }
 
     fn numbers(&self, _kind: PartKind) -> bool {
         true
@@ -163,6 +195,8 @@ impl Interactions {
             deltas.push(Delta::Opaque);
             return;
         }
+        self.marks.saw(&event.id, event.index.filter(|_| event.starts()));
+        self.marks.note(&event.kind, event.index);
         let key = Key { choice: 0, slot: u32::try_from(event.index.unwrap_or(0)).unwrap_or(u32::MAX) };
         match event.kind.as_ref() {
             "interaction.created" | "interaction.start" => self.begin(&event, deltas),
@@ -176,6 +210,7 @@ impl Interactions {
 
     fn begin<'a>(&mut self, event: &Event<'a>, deltas: &mut Vec<Delta<'a>>) {
         let interaction = parse_interaction(event.interaction);
+        self.marks.interaction = Cursor::new(interaction.id).string().unwrap_or_default().into_owned();
         if self.id.is_empty() {
             interaction.id.clone_into(&mut self.id);
             interaction.model.clone_into(&mut self.model);
@@ -230,6 +265,7 @@ fn parse(data: &[u8]) -> Option<Event<'_>> {
     let mut event = Event::default();
     let whole = members(data, |key, cursor| match key {
         b"event_type" => event.kind = cursor.string().unwrap_or_default(),
+        b"event_id" => event.id = cursor.string().unwrap_or_default(),
         b"index" => event.index = cursor.unsigned(),
         b"interaction" => event.interaction = cursor.skip(),
         b"step" | b"content" => event.step = cursor.skip(),

@@ -8,6 +8,7 @@ mod cohere;
 mod gemini;
 mod gemini_arguments;
 mod interactions;
+mod interactions_marks;
 mod objects;
 mod ollama;
 mod responses;
@@ -39,6 +40,15 @@ pub enum Follows {
     Gap,
 }
 
+/// What the last event of a response was that was read, and where it belongs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    pub event: String,
+    /// The number of its item, and of what it is about inside that.
+    pub item: u32,
+    pub inner: u32,
+}
+
 /// One wire protocol, both directions. Reading state belongs to one attempt, writing state to the reader.
 pub trait Dialect: Send + Sync {
     fn framing(&self, max_event_bytes: usize) -> Box<dyn Framing>;
@@ -62,8 +72,16 @@ pub trait Dialect: Send + Sync {
         (String::new(), None)
     }
 
+    /// The last event of the response at hand, in dialects whose responses can be asked for as a whole.
+    fn last_place(&self) -> Option<Place> {
+        None
+    }
+
+    /// The response at hand is taken up again.
+    fn resumed(&mut self) {}
+
     /// How the next event of a resumed stream follows what was read.
-    fn follows(&self, _frame: &Frame<'_>) -> Follows {
+    fn follows(&mut self, _frame: &Frame<'_>) -> Follows {
         Follows::Next
     }
 

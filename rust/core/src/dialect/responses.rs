@@ -10,7 +10,7 @@ use super::objects::members;
 use super::responses_errors::{read_error, read_terminal};
 use super::responses_items::{Carries, Item, kind_of};
 use super::responses_write::Writer;
-use super::{Dialect, Follows};
+use super::{Dialect, Follows, Place};
 use crate::cursor::Cursor;
 use crate::delta::{Delta, Key, PartKind, Stop};
 use crate::frame::{Frame, FrameKind, Framing};
@@ -29,6 +29,7 @@ pub struct Responses {
     /// The provider's own id of the response at hand, and the number of the last event read.
     response_id: String,
     last: Option<u64>,
+    place: Option<Place>,
     /// Ids of the items, in order, of a server that does not say where they stand.
     unplaced: Vec<String>,
 }
@@ -40,6 +41,7 @@ struct Event<'a> {
     sequence: Option<u64>,
     output_index: Option<u32>,
     content_index: u32,
+    summary_index: Option<u32>,
     item_id: Cow<'a, str>,
     delta: Option<Cow<'a, str>>,
     /// What a `.done` event repeats whole.
@@ -72,6 +74,7 @@ impl Dialect for Responses {
         self.response_id.clear();
         self.unplaced.clear();
         self.last = None;
+        self.place = None;
         self.writer.next_attempt(rewriting);
     }
 
@@ -79,7 +82,11 @@ impl Dialect for Responses {
         (self.response_id.clone(), self.last.map(|last| last.to_string()))
     }
 
-    fn follows(&self, frame: &Frame<'_>) -> Follows {
+    fn last_place(&self) -> Option<Place> {
+        self.place.clone()
+    }
+
+    fn follows(&mut self, frame: &Frame<'_>) -> Follows {
         let number = parse(frame.data.trim_ascii()).and_then(|event| event.sequence);
         match (number, self.last) {
             (Some(number), Some(last)) if number <= last => Follows::Read,
@@ -165,10 +172,21 @@ impl Responses {
         if !deltas.iter().any(|delta| matches!(delta, Delta::Failure(_))) {
             self.writer.saw(event.sequence);
             self.last = event.sequence.or(self.last);
+            self.note_place(&event);
         }
         if deltas.is_empty() {
             deltas.push(Delta::Opaque);
         }
+    }
+
+    fn note_place(&mut self, event: &Event<'_>) {
+        if event.output_index.is_none() && self.place.is_some() {
+            return; // a keep-alive says nothing about where the response stands
+        }
+        let place = self.place.get_or_insert_default();
+        event.kind.as_ref().clone_into(&mut place.event);
+        place.item = event.output_index.unwrap_or(0);
+        place.inner = event.summary_index.unwrap_or(event.content_index);
     }
 
     /// llama.cpp leaves out the numbers of items: there they are numbered as they come.
@@ -358,6 +376,7 @@ fn parse(data: &[u8]) -> Option<Event<'_>> {
             b"sequence_number" => event.sequence = cursor.unsigned(),
             b"output_index" => event.output_index = index(&mut cursor),
             b"content_index" => event.content_index = index(&mut cursor).unwrap_or(0),
+            b"summary_index" => event.summary_index = index(&mut cursor),
             b"item_id" => event.item_id = cursor.string().unwrap_or_default(),
             b"delta" => event.delta = cursor.string(),
             b"arguments" | b"input" | b"text" | b"refusal" => event.whole = cursor.string(),

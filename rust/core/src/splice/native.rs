@@ -3,7 +3,7 @@
 
 use super::{SeamMade, Splice, TypedEvent};
 use crate::delta::PartKind;
-use crate::dialect::Follows;
+use crate::dialect::{Follows, Place};
 use crate::frame::Frame;
 
 /// Where a server that still has the stream would have to go on.
@@ -42,6 +42,21 @@ impl Splice {
         Some(ResumePoint { response, event, offset: self.cut.offset })
     }
 
+    /// The last event of the response that was read, for answers that the server has only as a whole.
+    pub fn last_place(&self) -> Option<Place> {
+        self.dialect.last_place()
+    }
+
+    /// What was read of each part of the response at hand: the slot of its key and its text.
+    pub fn read_parts(&self) -> impl Iterator<Item = (u32, &str)> {
+        let attempt = self.turn.attempt();
+        self.turn
+            .parts
+            .iter()
+            .filter(move |part| part.attempt == attempt)
+            .map(|part| (part.key.slot, &*part.text))
+    }
+
     /// What was fed was a stored turn and not a server's stream, so that its bytes and numbers mean nothing to one.
     pub fn was_replayed(&mut self) {
         self.replayed = true;
@@ -54,6 +69,7 @@ impl Splice {
             self.turn.parts[part].closed = false;
         }
         self.framing.reset();
+        self.dialect.resumed();
         self.stream_start = self.bytes_received - cut.offset;
         self.skips_line_ends = cut.unended;
         self.native = true;

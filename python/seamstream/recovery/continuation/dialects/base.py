@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
@@ -39,6 +40,8 @@ class RequestForm(ABC):
     """The member that asks for several choices; empty where only one can be asked for."""
     streams_unasked: ClassVar[bool] = False
     """A request streams unless it says otherwise."""
+    resume_patience_s: ClassVar[float] = math.inf
+    """How long a stream that was taken up may be silent before its server is asked in another way."""
 
     def recognises(self, path: str) -> bool:
         """Is this the path of a request for an answer?"""
@@ -109,6 +112,10 @@ class RequestForm(ABC):
 
         `path` is that of the caller's request.
         """
+        return None
+
+    def whole(self, facts: RequestFacts, point: ResumePoint, path: str) -> Route | None:
+        """Where the same response can be had as a whole, once it is over."""
         return None
 
     def prompts(self, facts: RequestFacts) -> bool:

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Any
+from urllib.parse import quote
 
+from ....types import ResumePoint
+from ..facts import RequestFacts
+from ..route import Route
 from .base import Message, RequestForm, get, is_list_of_objects, positive, strings
 
 
@@ -13,6 +17,8 @@ class InteractionsForm(RequestForm):
     endings = ("/interactions",)
     limits = (("generation_config", "max_output_tokens"),)
     conversation = "input"
+    resume_patience_s = 30.0
+    """Streams that were taken up again have been seen to bring two events and then no more."""
 
     def problem(self, document: Mapping[str, Any]) -> str | None:
         given = document.get("input")
@@ -26,9 +32,22 @@ class InteractionsForm(RequestForm):
             "forced_tool": _forces_tool(get(config, "tool_choice")),
             "audio": any(kind != "text" for kind in document.get("response_modalities") or ()),
             "kept_by_server": _is_kept(document),
+            "resumable": document.get("store") is not False,
             "max_tokens": positive(get(config, "max_output_tokens")),
             "stop_sequences": strings(get(config, "stop_sequences")),
         }
+
+    def resumes(self, facts: RequestFacts, point: ResumePoint, path: str) -> Route | None:
+        """A kept interaction is streamed again behind any of its events."""
+        if not facts.resumable or not point.response_id or point.event is None:
+            return None
+        query = (("stream", "true"), ("last_event_id", point.event))
+        return Route(method="GET", path=_path_of(point, path), query=query)
+
+    def whole(self, facts: RequestFacts, point: ResumePoint, path: str) -> Route | None:
+        if not facts.resumable or not point.response_id:
+            return None
+        return Route(method="GET", path=_path_of(point, path))
 
     def messages(self, document: Mapping[str, Any]) -> list[Message]:
         """One text is one step of the user's."""
@@ -43,6 +62,10 @@ class InteractionsForm(RequestForm):
 
     def with_question(self, messages: Iterable[Message], text: str) -> list[Message]:
         return [*messages, _step("user_input", text)]
+
+
+def _path_of(point: ResumePoint, path: str) -> str:
+    return f"{path}/{quote(point.response_id, safe='')}"
 
 
 def _step(kind: str, text: str) -> Message:

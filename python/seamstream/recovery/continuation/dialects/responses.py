@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -53,10 +54,18 @@ class ResponsesForm(RequestForm):
         if not facts.resumable or not point.response_id or point.event is None:
             return None
         query = (("stream", "true"), ("starting_after", point.event))
-        return Route(method="GET", path=f"{path}/{quote(point.response_id, safe='')}", query=query)
+        return replace(_of(point, path), query=query)
+
+    def whole(self, facts: RequestFacts, point: ResumePoint, path: str) -> Route | None:
+        """Behind five minutes OpenAI streams it no more, but still has it."""
+        return _of(point, path) if facts.resumable and point.response_id and point.event else None
 
     def least_tokens(self, facts: RequestFacts) -> int:
         return _LEAST_OUTPUT_TOKENS
+
+
+def _of(point: ResumePoint, path: str) -> Route:
+    return Route(method="GET", path=f"{path}/{quote(point.response_id, safe='')}")
 
 
 def _forces_tool(choice: Any) -> bool:
