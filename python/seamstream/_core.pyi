@@ -185,8 +185,8 @@ class Splice:
         """The last event of the response at hand: its type, the number of its item, and that of what it is
         about inside that. None in dialects whose responses cannot be asked for as a whole.
         """
-    def read_parts(self) -> list[tuple[int, str]]:
-        """What was read of each part of the response at hand: the slot of its key, and its text."""
+    def read_parts(self) -> list[tuple[int, str, str]]:
+        """What was read of each part of the response at hand: the slot of its key, text and signature."""
     def unsigned_thinking(self) -> list[str]:
         """Thinking that was closed for the reader before its provider had signed it."""
     def seams(self) -> list[tuple[int, str, str, int, bool]]:

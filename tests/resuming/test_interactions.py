@@ -32,8 +32,12 @@ async def _read(server: FaultServer, **fields: Any) -> Any:
     client = seamstream.wrap(bare, POLICY, clock=LeapingClock())
     steps = InteractionsFold()
     asked = {"model": "test-1", "input": "When?", "stream": True, **fields}
-    async for event in await client.aio.interactions.create(**asked):
-        steps.add(event)
+    try:
+        async for event in await client.aio.interactions.create(**asked):
+            steps.add(event)
+    finally:
+        bare.close()
+        await bare.aio.aclose()
     return steps.reading()
 
 

@@ -74,7 +74,9 @@ def _known(splice: Splice) -> Known | None:
     point, place = splice.snapshot()["resume_point"], splice.last_place()
     if point is None or place is None:
         return None
-    return Known(point[1], place, dict(splice.read_parts()))
+    parts = splice.read_parts()
+    texts = {slot: text for slot, text, _ in parts}
+    return Known(point[1], place, texts, {slot: signature for slot, _, signature in parts})
 
 
 def ended() -> Broke:

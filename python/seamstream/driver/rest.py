@@ -18,11 +18,14 @@ class Misfit(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What was read: the mark of the last event, its place (`Splice.last_place`) and the parts' texts."""
+    """What was read: the mark of the last event, its place (`Splice.last_place`), and the parts' texts and
+    signatures.
+    """
 
     event: str | None
     place: Place
     parts: dict[int, str] = field(default_factory=dict)
+    signatures: dict[int, str] = field(default_factory=dict)
 
     def read(self, slot: int) -> str:
         """What was read of a part."""

@@ -25,11 +25,11 @@ def rest_of_interaction(interaction: Mapping[str, Any], known: Known) -> Iterato
     noun = "content" if older else "step"
     for index, step in enumerate(steps):
         if begun and (index < at or (index == at and kind.endswith(".stop"))):
-            _check(step, known.read(index))
+            _check(step, index, known)
             continue
         if not begun or index > at:
             yield _sse(f"{noun}.start", index=index, **{noun: _opening(step)})
-        for delta in _deltas(step, known.read(index)):
+        for delta in _deltas(step, index, known):
             yield _sse(f"{noun}.delta", index=index, delta=delta)
         yield _sse(f"{noun}.stop", index=index)
     yield _sse("interaction.complete" if older else "interaction.completed", interaction=_head(interaction))
@@ -47,14 +47,15 @@ def _opening(step: _Event) -> _Event:
     return {**{name: value for name, value in step.items() if name not in told}, **emptied}
 
 
-def _check(step: _Event, read: str) -> None:
+def _check(step: _Event, index: int, known: Known) -> None:
     """A step that was read to its end must be that."""
-    if any(delta["type"] != "thought_signature" for delta in _deltas(step, read)):
+    if any(_deltas(step, index, known)):
         raise Misfit("a step of the interaction is not what was read of it")
 
 
-def _deltas(step: _Event, read: str) -> Iterator[_Event]:
+def _deltas(step: _Event, index: int, known: Known) -> Iterator[_Event]:
     """What was not read of a step."""
+    read = known.read(index)
     if _is_call(step):
         yield from _arguments(step.get("arguments") or {}, read)
         return
@@ -64,7 +65,8 @@ def _deltas(step: _Event, read: str) -> Iterator[_Event]:
     if rest := Known.rest(said, read):
         text = {"type": "text", "text": rest}
         yield {"type": "thought_summary", "content": text} if thought else text
-    if thought and (signature := text_of(step.get("signature"))):
+    signature = text_of(step.get("signature"))
+    if thought and signature != known.signatures.get(index, ""):
         yield {"type": "thought_signature", "signature": signature}
 
 
@@ -96,12 +98,12 @@ def _is_call(step: _Event) -> bool:
 
 
 def _said(step: _Event) -> str | None:
-    """What a step says; None for one that is passed on as it is."""
+    """What a step says; None for one that is passed on as it is, and for thoughts that are not told."""
     kind = step.get("type")
     if kind == "text":
         return text_of(step.get("text"))
     member = {"model_output": "content", "thought": "summary"}.get(text_of(kind))
-    if member is None:
+    if member is None or (member == "summary" and member not in step):
         return None
     return "".join(text_of(part.get("text")) for part in objects(step.get(member)))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
@@ -14,9 +15,10 @@ from .vendor_errors import error_body
 
 _JSON: Final = {"content-type": "application/json"}
 _EVENT_STREAM: Final = {"content-type": "text/event-stream"}
-_PATHS: Final[dict[str, Dialect]] = {
-    "/v1/responses/": "openai-responses",
-    "/v1beta/interactions/": "gemini-interactions",
+_PATH: Final = re.compile(r".*/(responses|interactions)/([^/]+)", re.ASCII)
+_DIALECTS: Final[dict[str, Dialect]] = {
+    "responses": "openai-responses",
+    "interactions": "gemini-interactions",
 }
 TOO_OLD: Final = "This response can no longer be streamed because it is more than 5 minutes old."
 NOT_BACKGROUND: Final = "This response cannot be streamed because it was not created with background=true."
@@ -47,7 +49,7 @@ class KeptResponses:
     def keep(self, exchange: Exchange, reply: Reply, whole: Callable[[], Reply]) -> None:
         """Note the answer that is about to be streamed; `whole` is the same one as a document."""
         body = exchange.body
-        if exchange.dialect not in _PATHS.values() or not isinstance(body, dict) or not reply.events:
+        if exchange.dialect not in _DIALECTS.values() or not isinstance(body, dict) or not reply.events:
             return
         created = _data_of(reply.events[0])
         name = (created.get("response") or created.get("interaction") or {}).get("id", "")
@@ -60,10 +62,10 @@ class KeptResponses:
 
     def reply(self, exchange: Exchange) -> Reply | None:
         """The answer to a request for one that is kept; None when it is none."""
-        path = next((path for path in _PATHS if exchange.path.startswith(path)), None)
-        if exchange.method != "GET" or path is None:
+        asked = _PATH.fullmatch(exchange.path)
+        if exchange.method != "GET" or asked is None:
             return None
-        dialect, name = _PATHS[path], exchange.path.removeprefix(path)
+        dialect, name = _DIALECTS[asked[1]], asked[2]
         streams = exchange.query.get("stream") == "true"
         if streams and name in self._plain and dialect == "openai-responses":
             return _refusal(dialect, 400, NOT_BACKGROUND)

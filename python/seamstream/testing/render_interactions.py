@@ -88,6 +88,9 @@ def _whole(part: Part, index: int, options: RenderOptions) -> dict[str, Any]:
     said = "".join(part.pieces)
     if isinstance(part, Tool):
         return {**_opening(part, index, options), "arguments": json.loads(said or "{}")}
-    if isinstance(part, Reasoning | ServerTool):
+    if isinstance(part, ServerTool):
         return _opening(part, index, options)
+    if isinstance(part, Reasoning):
+        signed = {"signature": signature_of(said)} if part.signed else {}
+        return {"type": "thought", "summary": [{"type": "text", "text": said}], **signed}
     return {"type": "model_output", "content": [{"type": "text", "text": said}]}

@@ -47,14 +47,11 @@ impl Splice {
         self.dialect.last_place()
     }
 
-    /// What was read of each part of the response at hand: the slot of its key and its text.
-    pub fn read_parts(&self) -> impl Iterator<Item = (u32, &str)> {
+    /// What was read of each part of the response at hand: the slot of its key, its text and its signature.
+    pub fn read_parts(&self) -> impl Iterator<Item = (u32, &str, &str)> {
         let attempt = self.turn.attempt();
-        self.turn
-            .parts
-            .iter()
-            .filter(move |part| part.attempt == attempt)
-            .map(|part| (part.key.slot, &*part.text))
+        let parts = self.turn.parts.iter().filter(move |part| part.attempt == attempt);
+        parts.map(|part| (part.key.slot, &*part.text, &*part.signature))
     }
 
     /// What was fed was a stored turn and not a server's stream, so that its bytes and numbers mean nothing to one.
