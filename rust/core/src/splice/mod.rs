@@ -4,6 +4,7 @@
 //! events in order. After a cut that was visible to the reader, each further attempt is read into deltas and written
 //! again under the first attempt's envelope.
 
+mod closing;
 mod deltas;
 mod events;
 mod facts;
@@ -14,6 +15,7 @@ mod outbox;
 mod recover;
 mod rewrite;
 mod template;
+mod unshown;
 mod waiting;
 
 pub use events::TypedEvent;

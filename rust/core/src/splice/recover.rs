@@ -2,10 +2,9 @@
 
 use super::native::Cut;
 use super::{Reader, Splice, TypedEvent};
-use crate::delta::{Failure, Key, PartKind, Stop};
+use crate::delta::{Key, PartKind};
 use crate::frame::Frame;
 use crate::seam::{Seam, StopWatch};
-use crate::turn::{Change, Effect, Part};
 
 /// Plans that need a new attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +57,7 @@ impl Splice {
     }
 
     /// Once the response that was cut does not go on: numbers of parts that never left are free again.
-    fn settle_numbers(&mut self) {
+    pub(super) fn settle_numbers(&mut self) {
         if !std::mem::take(&mut self.cut.unsettled) {
             return;
         }
@@ -186,7 +185,7 @@ impl Splice {
         (!numbered || (open && target == last)).then_some(target)
     }
 
-    fn cancel_unfinished_calls(&mut self) {
+    pub(super) fn cancel_unfinished_calls(&mut self) {
         let parts = std::mem::take(&mut self.turn.parts);
         for part in parts {
             if part.is_tool() && !part.is_complete_tool() {
@@ -199,188 +198,5 @@ impl Splice {
                 self.turn.parts.push(part);
             }
         }
-    }
-
-    /// The held events in front of the first part, verbatim.
-    fn write_envelope(&mut self, out: &mut Vec<u8>) {
-        if !self.begun && !self.rewriting {
-            self.begun |= self.hold.release_envelope(out);
-            self.dialect.settle(self.hold.first_mark().unwrap_or(self.mark));
-        }
-    }
-
-    /// Writes what was received and has not left; blanks at the end of a text are dropped, the model sends them again.
-    fn write_unshown(&mut self, out: &mut Vec<u8>) {
-        self.drop_unshown();
-        for index in 0..self.turn.parts.len() {
-            let part = &mut self.turn.parts[index];
-            let shown = part.shown;
-            if matches!(part.kind, PartKind::Text | PartKind::Refusal)
-                && part.text[shown.bytes..].trim().is_empty()
-            {
-                part.text.truncate(shown.bytes);
-            }
-            if shown.opened || !part.text.is_empty() {
-                self.write_rest(index, out);
-            }
-        }
-        self.turn.parts.retain(|part| part.shown.opened || !part.text.is_empty());
-    }
-
-    /// Parts whose events are only passed on cannot be written any more.
-    fn drop_unshown(&mut self) {
-        let dialect = &self.dialect;
-        self.turn.parts.retain(|part| part.shown.opened || dialect.rewrites(part.kind));
-    }
-
-    /// Writes what of one part has not left, its closing excepted.
-    fn write_rest(&mut self, index: usize, out: &mut Vec<u8>) {
-        let part = &self.turn.parts[index];
-        let (shown, bytes, signature) = (part.shown, part.text.len(), part.signature.len());
-        if !shown.opened {
-            self.write_effect(Effect { part: index, change: Change::Opened }, out);
-        }
-        if shown.bytes < bytes {
-            self.write_effect(
-                Effect { part: index, change: Change::Text { from: shown.bytes, to: bytes } },
-                out,
-            );
-        }
-        if shown.signature < signature {
-            let change = Change::Signature { from: shown.signature, to: signature };
-            self.write_effect(Effect { part: index, change }, out);
-        }
-        let part = &mut self.turn.parts[index];
-        part.shown.opened = true;
-        part.shown.bytes = bytes;
-        part.shown.signature = signature;
-    }
-
-    /// Closes every part on the reader's wire but the one that goes on.
-    fn close_shown_parts(&mut self, except: Option<usize>, out: &mut Vec<u8>) {
-        for index in 0..self.turn.parts.len() {
-            let part = &mut self.turn.parts[index];
-            if part.shown.opened && !part.shown.closed && except != Some(index) {
-                part.closed = true;
-                part.shown.closed = true;
-                if part.kind == PartKind::Reasoning && part.signature.is_empty() {
-                    self.unsigned.push(part.text[..part.shown.bytes].to_owned());
-                }
-                if self.options.reader == Reader::Bytes {
-                    self.write_effect(Effect { part: index, change: Change::Closed }, out);
-                }
-            }
-        }
-    }
-
-    /// R0: the closing bytes that are still missing.
-    pub fn finish(&mut self) -> Vec<u8> {
-        let mut out = Vec::new();
-        self.settle_numbers();
-        if self.options.reader == Reader::Typed {
-            if !self.done {
-                self.announce_finish();
-            }
-            self.done = true;
-            return out;
-        }
-        self.begun |= self.hold.release_all(&mut out);
-        if self.stopped_here {
-            self.close_everything(&mut out);
-        }
-        if !self.turn.ended && !self.done {
-            self.dialect.write_end(&self.turn, self.rewriting, &mut out);
-        }
-        self.done = true;
-        out
-    }
-
-    fn close_everything(&mut self, out: &mut Vec<u8>) {
-        self.turn.mark_all_shown();
-        for part in &mut self.turn.parts {
-            part.shown.closed = part.closed;
-        }
-        self.close_shown_parts(None, out);
-        if !self.stop_written {
-            self.write_stops(out);
-        }
-    }
-
-    /// R2: the complete calls that were held, the tool-use stop and the end.
-    pub fn synthesize_tool_use(&mut self) -> Vec<u8> {
-        self.end_with(Stop::ToolUse)
-    }
-
-    /// Ends the turn as `length` without a request: nothing is left of `max_tokens`.
-    pub fn finish_length(&mut self) -> Vec<u8> {
-        self.end_with(Stop::MaxTokens)
-    }
-
-    fn end_with(&mut self, stop: Stop) -> Vec<u8> {
-        let mut out = Vec::new();
-        self.settle_numbers();
-        self.cancel_unfinished_calls();
-        self.turn.stops = vec![Some((stop, String::new()))];
-        self.failure = None;
-        if self.options.reader == Reader::Typed {
-            self.announce_finish();
-        } else {
-            self.write_envelope(&mut out);
-            self.drop_unshown();
-            for index in 0..self.turn.parts.len() {
-                if !matches!(self.turn.parts[index].kind, PartKind::Server | PartKind::Other) {
-                    self.write_rest(index, &mut out);
-                    self.close_one(index, &mut out);
-                }
-            }
-            self.write_stops(&mut out);
-            self.dialect.write_end(&self.turn, true, &mut out);
-        }
-        self.hold.restart(false);
-        self.done = true;
-        out
-    }
-
-    fn close_one(&mut self, index: usize, out: &mut Vec<u8>) {
-        let part = &mut self.turn.parts[index];
-        if !part.shown.closed {
-            part.closed = true;
-            part.shown.closed = true;
-            self.write_effect(Effect { part: index, change: Change::Closed }, out);
-        }
-    }
-
-    /// For good: what was received and held, then the provider's own error event if there was one.
-    pub fn fail(&mut self) -> Vec<u8> {
-        let mut out = Vec::new();
-        self.settle_numbers();
-        if self.options.reader == Reader::Bytes && self.degraded.is_none() {
-            self.begun |= self.hold.release_all(&mut out);
-            out.extend_from_slice(
-                self.failure.as_ref().map_or(b"", |failure: &Failure| failure.raw.as_slice()),
-            );
-        }
-        self.done = true;
-        out
-    }
-
-    /// An error in the dialect's own form.
-    pub fn error_event(&self, kind: &str, message: &str, status: Option<u16>) -> Vec<u8> {
-        let mut out = Vec::new();
-        self.dialect.write_error(kind, message, status, &mut out);
-        out
-    }
-
-    pub fn keepalive(&self) -> &'static [u8] {
-        self.dialect.keepalive(self.ids_seen)
-    }
-
-    /// What of the turn has left for the reader; only meaningful after `cut`.
-    pub fn shown_parts(&self) -> impl Iterator<Item = &Part> {
-        self.turn.parts.iter().filter(|part| part.shown.opened)
-    }
-
-    pub fn has_begun(&self) -> bool {
-        self.begun
     }
 }

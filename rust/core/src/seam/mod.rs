@@ -4,6 +4,14 @@
 //! or a preface. The decision is made on characters, never on words of a language, but for the short lists of
 //! `preface`. It is made anew with each character, so that it does not depend on how the text was cut into deltas.
 
+mod echo;
+mod stop_watch;
+mod words;
+
+pub use stop_watch::{StopWatch, Watched};
+
+use words::{align_blanks, begins_like, closing_of, count_fences};
+
 use crate::preface::{self, Likeness};
 
 /// How sure we are of a seam.
@@ -199,17 +207,6 @@ impl Seam {
         }
     }
 
-    /// Looks for the place where the text goes on behind a preface. An echo that does not hold is passed over.
-    fn search_echo(&self, last: bool, why: &'static str) -> Verdict {
-        for end in self.echoes_inside() {
-            match self.decide_after(self.echo_start(end), end, last) {
-                Verdict::Refused(_) | Verdict::Joined { join: Join::Unanchored, .. } => {}
-                decided => return decided,
-            }
-        }
-        if last || self.held.len() >= HOLD_CHARS { self.unanchored(why) } else { Verdict::Wait }
-    }
-
     /// The end of the prefix stands in `held[start..end]`: may the text go on behind it?
     fn decide_after(&self, start: usize, end: usize, last: bool) -> Verdict {
         let (before, rest) = (&self.held[..start], &self.held[end..]);
@@ -235,84 +232,6 @@ impl Seam {
         }
     }
 
-    /// What follows the echo is what followed the same words earlier, or the echo once more.
-    fn goes_back(&self, echo: &[char], rest: &[char]) -> Likeness {
-        if echo.len() < ANCHOR_CHARS {
-            return Likeness::No;
-        }
-        let blanks = rest.iter().take_while(|c| c.is_whitespace()).count();
-        let mut found = Likeness::No;
-        if self.is_unrepeated(&echo[..ANCHOR_CHARS]) {
-            found = found.max(begins_like(&rest[blanks..], &echo[..ANCHOR_CHARS]));
-        }
-        let earlier = self.prefix.len() - echo.len();
-        for at in (0..earlier).filter(|&at| self.prefix[at..].starts_with(echo)) {
-            let followed = &self.prefix[at + echo.len()..];
-            if followed.len() >= ANCHOR_CHARS {
-                found = found.max(begins_like(rest, &followed[..ANCHOR_CHARS]));
-            }
-        }
-        found
-    }
-
-    /// The continuation starts with at least `least` characters of the end of the prefix; the longest counts.
-    fn echo_at_start(&self, least: usize) -> Option<usize> {
-        let most = self.held.len().min(self.prefix.len());
-        if self.exact && self.prefix.len() < ANCHOR_CHARS || least == 0 {
-            return None;
-        }
-        (least..=most).rev().find(|&len| self.held[..len] == self.prefix[self.prefix.len() - len..])
-    }
-
-    /// True when saying `piece` of the prefix again can only be an echo. A text that repeats itself may go on doing so,
-    /// and an exact continuation was not asked for an echo.
-    fn is_unrepeated(&self, piece: &[char]) -> bool {
-        let length = piece.len();
-        let periodic = (1..=length / 2).any(|period| piece[period..] == piece[..length - period]);
-        !periodic && self.prefix.windows(length).filter(|window| *window == piece).count() == 1
-    }
-
-    /// The last `length` characters of the prefix begin with a word: nobody stutters from within one.
-    fn begins_a_word(&self, length: usize) -> bool {
-        let before = self.prefix.len() - length;
-        before == 0 || !self.prefix[before - 1].is_alphanumeric()
-    }
-
-    /// What was held so far could still become such an echo.
-    fn echo_in_progress(&self) -> bool {
-        if self.held.is_empty() {
-            return !self.exact;
-        }
-        if !self.quote.is_empty() && self.quote.len() > self.held.len() && self.quote.starts_with(&self.held)
-        {
-            return true;
-        }
-        if self.exact && self.prefix.len() < ANCHOR_CHARS || self.held.len() >= HOLD_CHARS {
-            return false;
-        }
-        let least = if self.exact { STUTTER_CHARS } else { ANCHOR_CHARS };
-        let tail_start = self.prefix.len().saturating_sub(HOLD_CHARS);
-        let tail = &self.prefix[tail_start..];
-        (0..tail.len().saturating_sub(least - 1))
-            .any(|at| tail.len() - at > self.held.len() && tail[at..].starts_with(&self.held))
-    }
-
-    /// The ends of the echoes anywhere in the held text. A text too short for an anchor has to be said whole.
-    fn echoes_inside(&self) -> impl Iterator<Item = usize> {
-        let source = if self.exact { &self.prefix } else { &self.quote };
-        let least = ANCHOR_CHARS.min(source.len());
-        let anchor = &source[source.len() - least..];
-        let places =
-            if least >= STUTTER_CHARS { self.held.windows(least) } else { self.held[..0].windows(1) };
-        places.enumerate().filter(move |(_, window)| *window == anchor).map(move |(at, _)| at + least)
-    }
-
-    /// Where the echo that ends at `end` begins: as far back as it is the end of the prefix.
-    fn echo_start(&self, end: usize) -> usize {
-        let said = self.held[..end].iter().rev();
-        end - said.zip(self.prefix.iter().rev()).take_while(|(said, shown)| said == shown).count()
-    }
-
     fn unanchored(&self, why: &'static str) -> Verdict {
         if self.strict {
             return Verdict::Refused(why);
@@ -331,99 +250,5 @@ impl Seam {
         let body: String = rest.iter().skip(blanks.chars().count()).collect();
         let (kept, guessed_blanks) = align_blanks(&self.stripped, &blanks);
         Verdict::Joined { join, text: kept + &body, guessed_blanks }
-    }
-}
-
-/// What closes a quotation that `mark` opens.
-fn closing_of(mark: char) -> Option<&'static [char]> {
-    match mark {
-        '"' => Some(&['"']),
-        '\'' => Some(&['\'']),
-        '`' => Some(&['`']),
-        '“' => Some(&['”']),
-        '„' => Some(&['“', '”']),
-        '‘' => Some(&['’']),
-        '«' => Some(&['»']),
-        '「' => Some(&['」']),
-        '『' => Some(&['』']),
-        _ => None,
-    }
-}
-
-fn count_fences(text: &[char]) -> usize {
-    text.split(|c| *c == '\n').filter(|line| line.starts_with(&['`', '`', '`'])).count()
-}
-
-/// Does `text` begin like `model`, as far as it goes?
-fn begins_like(text: &[char], model: &[char]) -> Likeness {
-    if text.starts_with(model) {
-        Likeness::Yes
-    } else if model.starts_with(text) {
-        Likeness::Maybe
-    } else {
-        Likeness::No
-    }
-}
-
-/// `shown` blanks had to be stripped from the prefix; `new` are the continuation's leading blanks.
-fn align_blanks(shown: &str, new: &str) -> (String, bool) {
-    if shown.is_empty() {
-        return (new.to_owned(), false);
-    }
-    if let Some(rest) = new.strip_prefix(shown) {
-        return (rest.to_owned(), false);
-    }
-    (String::new(), !shown.starts_with(new))
-}
-
-/// What a stop watch says about new text.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Watched {
-    /// A sequence may be in the making: hold.
-    Wait,
-    /// This text may leave; the watch is over.
-    Clear(String),
-    /// A stop sequence straddles the seam: the answer ends before this text.
-    Stopped(String),
-}
-
-/// Looks for a stop sequence that begins before the seam and ends after it: no provider can see that one.
-#[derive(Debug)]
-pub struct StopWatch {
-    sequences: Vec<String>,
-    /// The last characters before the seam, then what came after it.
-    window: String,
-    before: usize,
-}
-
-impl StopWatch {
-    /// `None` when no sequence is long enough to straddle anything.
-    pub fn new(sequences: &[String], text: &str) -> Option<Self> {
-        let longest = sequences.iter().map(|sequence| sequence.chars().count()).max().unwrap_or(0);
-        if longest < 2 {
-            return None;
-        }
-        let window: String = text.chars().skip(text.chars().count().saturating_sub(longest - 1)).collect();
-        Some(Self { sequences: sequences.to_vec(), before: window.len(), window })
-    }
-
-    pub fn push(&mut self, text: &str) -> Watched {
-        self.window.push_str(text);
-        let mut open = false;
-        for (start, _) in self.window[..self.before].char_indices() {
-            let candidate = &self.window[start..];
-            for sequence in &self.sequences {
-                if candidate.starts_with(sequence.as_str()) && start + sequence.len() > self.before {
-                    return Watched::Stopped(sequence.clone());
-                }
-                open |= sequence.starts_with(candidate);
-            }
-        }
-        if open { Watched::Wait } else { Watched::Clear(self.window.split_off(self.before)) }
-    }
-
-    /// No more text will come: what is held may leave.
-    pub fn conclude(mut self) -> String {
-        self.window.split_off(self.before)
     }
 }
