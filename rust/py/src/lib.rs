@@ -3,6 +3,7 @@
 mod errors;
 mod frame;
 mod json;
+mod records;
 mod splice;
 mod sse;
 

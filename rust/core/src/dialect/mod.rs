@@ -3,19 +3,12 @@
 mod anthropic;
 mod bedrock;
 mod chat;
-mod chat_calls;
 mod cohere;
 mod gemini;
-mod gemini_arguments;
 mod interactions;
-mod interactions_marks;
 mod objects;
 mod ollama;
 mod responses;
-mod responses_book;
-mod responses_errors;
-mod responses_items;
-mod responses_write;
 
 pub use anthropic::Anthropic;
 pub use bedrock::Bedrock;

@@ -15,7 +15,7 @@ impl Hold {
     }
 
     /// Number of the first event that must stay.
-    pub(super) fn first_kept(&self) -> Option<u64> {
+    fn first_kept(&self) -> Option<u64> {
         let tools = self.tools.iter().map(|&(_, from)| from).min();
         [self.soft_from, tools, self.stop_from].into_iter().flatten().min()
     }

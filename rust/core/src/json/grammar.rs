@@ -16,7 +16,7 @@ impl JsonScanner {
         }
     }
 
-    pub(super) fn structure(&mut self, byte: u8, at: usize) {
+    fn structure(&mut self, byte: u8, at: usize) {
         match (self.expect, byte) {
             (Expect::FirstElement, b']') | (Expect::FirstKey, b'}') => self.close(at),
             (Expect::Value | Expect::FirstElement, _) => self.value(byte, at),
@@ -63,18 +63,18 @@ impl JsonScanner {
         self.expect = if object { Expect::FirstKey } else { Expect::FirstElement };
     }
 
-    pub(super) fn close(&mut self, at: usize) {
+    fn close(&mut self, at: usize) {
         self.empty_object = self.expect == Expect::FirstKey;
         self.depth -= 1;
         self.value_ended(at + 1);
     }
 
-    pub(super) fn value_ended(&mut self, end: usize) {
+    fn value_ended(&mut self, end: usize) {
         self.closable_at = end;
         self.expect = if self.depth == 0 { Expect::End } else { Expect::Separator };
     }
 
-    pub(super) fn open_text(&mut self, key: bool) {
+    fn open_text(&mut self, key: bool) {
         self.in_key = key;
         self.half_escape_at = None;
         self.expect = Expect::Text;
@@ -103,7 +103,7 @@ impl JsonScanner {
         }
     }
 
-    pub(super) fn hex_digit(&mut self, byte: u8, left: u8, code: u16, at: usize) {
+    fn hex_digit(&mut self, byte: u8, left: u8, code: u16, at: usize) {
         let digit = match byte {
             b'0'..=b'9' => byte - b'0',
             b'a'..=b'f' => byte - b'a' + 10,
@@ -134,7 +134,7 @@ impl JsonScanner {
         }
     }
 
-    pub(super) fn literal(&mut self, rest: &'static [u8], byte: u8, at: usize) {
+    fn literal(&mut self, rest: &'static [u8], byte: u8, at: usize) {
         match rest {
             [last] if *last == byte => self.value_ended(at + 1),
             [next, rest @ ..] if *next == byte => self.expect = Expect::Literal(rest),
@@ -146,7 +146,7 @@ impl JsonScanner {
         self.expect = Expect::Broken { at, by_limit: false };
     }
 
-    pub(super) fn in_object(&self) -> bool {
+    fn in_object(&self) -> bool {
         self.is_object(self.depth - 1)
     }
 

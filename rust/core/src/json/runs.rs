@@ -15,7 +15,7 @@ pub(super) fn plain_run(bytes: &[u8]) -> usize {
 
 /// Marks the top bit of each byte that is a quote, a backslash or a control character. Only the lowest mark is
 /// exact: a borrow may mark bytes above it.
-pub(super) fn special_bytes(word: u64) -> u64 {
+fn special_bytes(word: u64) -> u64 {
     const EACH: u64 = u64::MAX / 0xFF;
     let below = |limit: u8, word: u64| word.wrapping_sub(EACH * u64::from(limit)) & !word;
     let equals = |byte: u8| below(1, word ^ (EACH * u64::from(byte)));

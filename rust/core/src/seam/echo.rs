@@ -79,7 +79,7 @@ impl Seam {
     }
 
     /// The ends of the echoes anywhere in the held text. A text too short for an anchor has to be said whole.
-    pub(super) fn echoes_inside(&self) -> impl Iterator<Item = usize> {
+    fn echoes_inside(&self) -> impl Iterator<Item = usize> {
         let source = if self.exact { &self.prefix } else { &self.quote };
         let least = ANCHOR_CHARS.min(source.len());
         let anchor = &source[source.len() - least..];
@@ -89,7 +89,7 @@ impl Seam {
     }
 
     /// Where the echo that ends at `end` begins: as far back as it is the end of the prefix.
-    pub(super) fn echo_start(&self, end: usize) -> usize {
+    fn echo_start(&self, end: usize) -> usize {
         let said = self.held[..end].iter().rev();
         end - said.zip(self.prefix.iter().rev()).take_while(|(said, shown)| said == shown).count()
     }

@@ -27,7 +27,7 @@ impl Splice {
         out
     }
 
-    pub(super) fn close_everything(&mut self, out: &mut Vec<u8>) {
+    fn close_everything(&mut self, out: &mut Vec<u8>) {
         self.turn.mark_all_shown();
         for part in &mut self.turn.parts {
             part.shown.closed = part.closed;
@@ -48,7 +48,7 @@ impl Splice {
         self.end_with(Stop::MaxTokens)
     }
 
-    pub(super) fn end_with(&mut self, stop: Stop) -> Vec<u8> {
+    fn end_with(&mut self, stop: Stop) -> Vec<u8> {
         let mut out = Vec::new();
         self.settle_numbers();
         self.cancel_unfinished_calls();
@@ -73,7 +73,7 @@ impl Splice {
         out
     }
 
-    pub(super) fn close_one(&mut self, index: usize, out: &mut Vec<u8>) {
+    fn close_one(&mut self, index: usize, out: &mut Vec<u8>) {
         let part = &mut self.turn.parts[index];
         if !part.shown.closed {
             part.closed = true;

@@ -44,7 +44,7 @@ impl Splice {
         }
     }
 
-    pub(super) fn take_content(&mut self, delta: &Delta<'_>) -> Result<(), LimitPassed> {
+    fn take_content(&mut self, delta: &Delta<'_>) -> Result<(), LimitPassed> {
         if self.seam.is_some() || self.watch.is_some() {
             return self.take_at_seam(delta);
         }
@@ -71,7 +71,7 @@ impl Splice {
         self.target = None;
     }
 
-    pub(super) fn note_phase(&mut self, delta: &Delta<'_>) {
+    fn note_phase(&mut self, delta: &Delta<'_>) {
         match delta {
             Delta::Text { kind: PartKind::Reasoning, .. } | Delta::Arguments { .. } => {
                 self.phase = Phase::Quiet;
@@ -91,7 +91,7 @@ impl Splice {
     }
 
     /// A server-side call is open until an item that is not a call follows it.
-    pub(super) fn note_server_item(&mut self, id: &str) {
+    fn note_server_item(&mut self, id: &str) {
         if id.is_empty()
             && let Some(open) = self.server_items.iter_mut().find(|item| item.1)
         {

@@ -29,7 +29,7 @@ impl Splice {
         self.feed_on(chunk)
     }
 
-    pub(super) fn feed_on(&mut self, chunk: &[u8]) -> Output {
+    fn feed_on(&mut self, chunk: &[u8]) -> Output {
         if self.tail.is_empty() {
             let mut outbox = Outbox::new(chunk);
             let used = self.consume(&mut outbox);
@@ -51,12 +51,12 @@ impl Splice {
     }
 
     /// Nothing more of this attempt will be looked at.
-    pub(super) fn is_over(&self) -> bool {
+    fn is_over(&self) -> bool {
         self.degraded.is_some() || self.done || self.must_end()
     }
 
     /// Takes whole frames; returns how many bytes were used (all of them once the run is degraded).
-    pub(super) fn consume(&mut self, outbox: &mut Outbox<'_>) -> usize {
+    fn consume(&mut self, outbox: &mut Outbox<'_>) -> usize {
         let input = outbox.input();
         let mut used = 0;
         while !self.is_over() {
@@ -87,7 +87,7 @@ impl Splice {
     }
 
     /// The event at the start of `input`, if it is text in the form of the last one and nothing waits.
-    pub(super) fn take_by_template(&mut self, input: &[u8]) -> Option<usize> {
+    fn take_by_template(&mut self, input: &[u8]) -> Option<usize> {
         let template = self.template.as_ref()?;
         if !self.framing.may_skip() || self.panic_after.is_some() {
             return None;

@@ -34,6 +34,11 @@ impl Splice {
             self.take_keepalive(raw, outbox, at);
             return;
         }
+        self.take_event(deltas, raw, outbox, at);
+    }
+
+    /// What an event says goes into the turn, and then out as far as it may.
+    fn take_event(&mut self, deltas: Vec<Delta<'_>>, raw: &[u8], outbox: &mut Outbox<'_>, at: usize) {
         self.progress += 1;
         self.progressed = true;
         self.effects.clear();
@@ -68,7 +73,7 @@ impl Splice {
 
     /// Keep-alives do not wait behind held events, once the message has begun; blank lines keep their place. Those of
     /// another attempt do not pass where readers break on them.
-    pub(super) fn take_silent(&mut self, raw: &[u8], outbox: &mut Outbox<'_>, at: usize) {
+    fn take_silent(&mut self, raw: &[u8], outbox: &mut Outbox<'_>, at: usize) {
         let separator = raw.iter().all(u8::is_ascii_whitespace);
         let unbearable = separator || self.dialect.keepalive(self.ids_seen).is_empty();
         if self.options.reader == Reader::Typed || (self.rewriting && unbearable) {
@@ -81,7 +86,7 @@ impl Splice {
         }
     }
 
-    pub(super) fn take_keepalive(&mut self, raw: &[u8], outbox: &mut Outbox<'_>, at: usize) {
+    fn take_keepalive(&mut self, raw: &[u8], outbox: &mut Outbox<'_>, at: usize) {
         if !self.dialect.numbers_keepalives() {
             self.take_silent(raw, outbox, at);
         } else if self.options.reader == Reader::Bytes && !self.rewriting {

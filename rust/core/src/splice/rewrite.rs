@@ -183,7 +183,7 @@ impl Splice {
     }
 
     /// No more text comes before this: the seam must be decided with what there is.
-    pub(super) fn conclude_seam(&mut self) -> Result<(), LimitPassed> {
+    fn conclude_seam(&mut self) -> Result<(), LimitPassed> {
         if let Some(seam) = self.seam.as_mut() {
             let verdict = seam.conclude();
             self.take_verdict(verdict)?;

@@ -56,7 +56,7 @@ impl Splice {
         }
     }
 
-    pub(super) fn wants_cut(&self) -> bool {
+    fn wants_cut(&self) -> bool {
         self.failure.is_some() || self.early_end || self.error_after_stop || self.stopped_here
     }
 

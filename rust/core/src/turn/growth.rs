@@ -43,7 +43,7 @@ impl Turn {
         self.parts[part].text.push_str(text);
     }
 
-    pub(super) fn grow(&mut self, bytes: usize) -> Result<(), LimitPassed> {
+    fn grow(&mut self, bytes: usize) -> Result<(), LimitPassed> {
         self.bytes = self.bytes.saturating_add(bytes);
         if self.bytes > self.limits.max_turn_bytes { Err(LimitPassed("max_turn_bytes")) } else { Ok(()) }
     }

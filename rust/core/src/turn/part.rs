@@ -53,7 +53,7 @@ impl Part {
         self.is_tool() && self.closed && (self.is_blank() || self.arguments_state() != JsonState::Open)
     }
 
-    pub(super) fn arguments_state(&self) -> JsonState {
+    fn arguments_state(&self) -> JsonState {
         self.scanner.as_ref().map_or(JsonState::Complete, JsonScanner::state)
     }
 

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Follows, Place};
+use crate::dialect::{Follows, Place};
 
 /// A server that goes back further than this begins with the very first event, which is remembered too.
 const REMEMBERED: usize = 64;

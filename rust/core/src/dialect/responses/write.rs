@@ -1,23 +1,25 @@
 //! `OpenAI` Responses: writing. One response id, rising sequence numbers, `.done` and `output` built from what left.
 
-use super::objects::members;
-use super::responses::SLOTS_PER_ITEM;
-use super::responses_book::{Book, Entry};
-use super::responses_items::{Carries, Item};
+use super::SLOTS_PER_ITEM;
+use super::book::{Book, Entry};
+use super::items::{Carries, Item};
+use super::pieces::{
+    carries, content_part, ending, item_id, line_into, replaced, under_id, unfinished, usage_of,
+};
 use crate::cursor::string_into;
-use crate::delta::{PartKind, Stop};
+use crate::delta::PartKind;
 use crate::turn::{Change, Part, Turn};
 
 /// Writing state of one reader.
 #[derive(Debug)]
 pub(super) struct Writer {
     /// The response object of `response.created`.
-    response: Vec<u8>,
+    pub(super) response: Vec<u8>,
     /// Number of the next event.
-    next_sequence: u64,
-    rewriting: bool,
-    attempt: u32,
-    book: Book,
+    pub(super) next_sequence: u64,
+    pub(super) rewriting: bool,
+    pub(super) attempt: u32,
+    pub(super) book: Book,
 }
 
 impl Default for Writer {
@@ -235,42 +237,6 @@ impl Writer {
         self.item_done_event(part.out_index, &item, out);
     }
 
-    /// An event of the provider under the reader's numbers.
-    pub(super) fn raw(&mut self, part: &Part, raw: &[u8], out: &mut Vec<u8>) {
-        let (mut name, mut item, mut annotation): (_, &[u8], &[u8]) = (String::new(), b"", b"");
-        members(raw, |member, cursor| match member {
-            b"type" => name = cursor.string().unwrap_or_default().into_owned(),
-            b"item" => item = cursor.skip(),
-            b"annotation" => annotation = cursor.skip(),
-            _ => {
-                cursor.skip();
-            }
-        });
-        let (index, at, id) = (part.out_index, self.take_sequence(), self.id_of(part));
-        let (item, mut quoted) = (under_id(item, &id), Vec::new());
-        string_into(&id, &mut quoted);
-        if name == "response.output_item.done" {
-            self.book.done(index, &item, at);
-        } else if !annotation.is_empty() {
-            self.book.annotated(index, annotation, at);
-        }
-        let (sequence, output_index) = (at.to_string(), index.to_string());
-        let mut values: Vec<(&str, &[u8])> =
-            vec![("sequence_number", sequence.as_bytes()), ("output_index", output_index.as_bytes())];
-        if item.is_empty() {
-            values.push(("item_id", &quoted));
-        } else {
-            values.push(("item", &item));
-        }
-        let content = self.content_of(part).to_string();
-        if matches!(part.kind, PartKind::Text | PartKind::Refusal) {
-            values.push(("content_index", content.as_bytes()));
-        }
-        out.extend_from_slice(format!("event: {name}\ndata: ").as_bytes());
-        line_into(&replaced(raw, &values), out);
-        out.extend_from_slice(b"\n\n");
-    }
-
     pub(super) fn end(&mut self, turn: &Turn, out: &mut Vec<u8>) {
         for index in self.book.unfinished() {
             self.finish_item(index, out);
@@ -297,172 +263,5 @@ impl Writer {
         out.extend_from_slice(b",\"message\":");
         string_into(message, out);
         out.extend_from_slice(b",\"param\":null}}\n\n");
-    }
-
-    fn take_sequence(&mut self) -> u64 {
-        self.next_sequence += 1;
-        self.next_sequence - 1
-    }
-
-    fn begin(&mut self, name: &str, out: &mut Vec<u8>) {
-        let sequence = self.take_sequence();
-        out.extend_from_slice(
-            format!("event: {name}\ndata: {{\"type\":\"{name}\",\"sequence_number\":{sequence}").as_bytes(),
-        );
-    }
-
-    /// The number of the content part that a message's text goes into.
-    fn content_of(&self, part: &Part) -> u32 {
-        self.book.find(part.out_index).and_then(Entry::content).unwrap_or(0)
-    }
-
-    /// The id of the part's item on the reader's wire; `part.id` of a call is the client's `call_id`.
-    fn id_of(&self, part: &Part) -> String {
-        self.book.find(part.out_index).map_or_else(|| item_id(part), |entry| entry.id.clone())
-    }
-
-    fn place(&self, part: &Part, out: &mut Vec<u8>) {
-        out.extend_from_slice(b",\"item_id\":");
-        string_into(&self.id_of(part), out);
-        let (index, content) = (part.out_index, self.content_of(part));
-        let place = format!(",\"output_index\":{index},\"content_index\":{content}");
-        out.extend_from_slice(place.as_bytes());
-    }
-
-    fn item_done_event(&mut self, index: u32, item: &[u8], out: &mut Vec<u8>) {
-        self.book.done(index, item, self.next_sequence);
-        self.item_event("response.output_item.done", index, item, out);
-    }
-
-    fn item_event(&mut self, name: &str, index: u32, item: &[u8], out: &mut Vec<u8>) {
-        self.begin(name, out);
-        out.extend_from_slice(format!(",\"output_index\":{index},\"item\":").as_bytes());
-        line_into(item, out);
-        out.extend_from_slice(b"}\n\n");
-    }
-
-    fn part_event(&mut self, name: &str, part: &Part, content: &[u8], out: &mut Vec<u8>) {
-        self.begin(name, out);
-        self.place(part, out);
-        out.extend_from_slice(b",\"part\":");
-        line_into(content, out);
-        out.extend_from_slice(b"}\n\n");
-    }
-}
-
-/// JSON that came in several lines of data goes into one.
-fn line_into(json: &[u8], out: &mut Vec<u8>) {
-    out.extend(json.iter().filter(|byte| !matches!(byte, b'\n' | b'\r')));
-}
-
-fn content_part(part: &Part, text: &str, annotations: &[u8]) -> Vec<u8> {
-    let mut out = Vec::new();
-    if part.kind == PartKind::Refusal {
-        out.extend_from_slice(b"{\"type\":\"refusal\",\"refusal\":");
-    } else {
-        out.extend_from_slice(b"{\"type\":\"output_text\",\"annotations\":");
-        out.extend_from_slice(annotations);
-        out.extend_from_slice(b",\"logprobs\":[],\"text\":");
-    }
-    string_into(text, &mut out);
-    out.push(b'}');
-    out
-}
-
-fn item_id(part: &Part) -> String {
-    Item::read(&part.raw).id.into_owned()
-}
-
-/// An item as received, under the id that it has for the reader.
-fn under_id(item: &[u8], id: &str) -> Vec<u8> {
-    if item.is_empty() || Item::read(item).id == id {
-        return item.to_vec();
-    }
-    let mut quoted = Vec::new();
-    string_into(id, &mut quoted);
-    replaced(item, &[("id", &quoted)])
-}
-
-fn carries(part: &Part) -> Carries {
-    Item::read(&part.raw).carries().unwrap_or(Carries::Json)
-}
-
-/// The item of a part that was cut off, with what was shown of its reasoning.
-fn unfinished(part: &Part) -> Vec<u8> {
-    let mut summary = b"[{\"type\":\"summary_text\",\"text\":".to_vec();
-    string_into(&part.text, &mut summary);
-    summary.extend_from_slice(b"}]");
-    let status: (&str, &[u8]) = ("status", b"\"incomplete\"");
-    if part.kind == PartKind::Reasoning && !part.text.is_empty() {
-        return replaced(&part.raw, &[status, ("summary", &summary)]);
-    }
-    replaced(&part.raw, &[status])
-}
-
-/// Name, status and details of the terminal event.
-fn ending(turn: &Turn) -> (&'static str, &'static [u8], Vec<u8>) {
-    let (stop, raw) = turn.stop_reason().unwrap_or((Stop::EndTurn, "completed"));
-    let reason = match (stop, raw) {
-        (Stop::MaxTokens, _) => "max_output_tokens",
-        (Stop::ContentFilter, _) => "content_filter",
-        (Stop::Other, raw) if !raw.is_empty() => raw,
-        _ => return ("response.completed", b"\"completed\"", b"null".to_vec()),
-    };
-    let mut details = b"{\"reason\":".to_vec();
-    string_into(reason, &mut details);
-    details.push(b'}');
-    ("response.incomplete", b"\"incomplete\"", details)
-}
-
-/// `raw` with the values of some members replaced; members it lacks are added.
-fn replaced(raw: &[u8], values: &[(&str, &[u8])]) -> Vec<u8> {
-    let mut out = vec![b'{'];
-    let mut put = |name: &[u8], value: &[u8]| {
-        if out.len() > 1 {
-            out.push(b',');
-        }
-        out.push(b'"');
-        out.extend_from_slice(name);
-        out.extend_from_slice(b"\":");
-        out.extend_from_slice(value);
-    };
-    let mut seen = vec![false; values.len()];
-    members(raw, |name, cursor| {
-        let value = cursor.skip();
-        match values.iter().position(|(known, _)| known.as_bytes() == name) {
-            Some(at) => {
-                seen[at] = true;
-                put(name, values[at].1);
-            }
-            None => put(name, value),
-        }
-    });
-    for ((name, value), _) in values.iter().zip(seen).filter(|(_, seen)| !seen) {
-        put(name.as_bytes(), value);
-    }
-    out.push(b'}');
-    out
-}
-
-fn usage_of(turn: &Turn) -> Vec<u8> {
-    let total = turn.total_usage();
-    let Some(output) = total.output else { return b"null".to_vec() };
-    let (input, cached) = (total.input.unwrap_or(0), total.cache_read.unwrap_or(0));
-    format!(
-        "{{\"input_tokens\":{input},\"input_tokens_details\":{{\"cached_tokens\":{cached}}},\"output_tokens\":{output},\
-         \"output_tokens_details\":{{\"reasoning_tokens\":0}},\"total_tokens\":{}}}",
-        input + output
-    )
-    .into_bytes()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::replaced;
-
-    #[test]
-    fn members_are_replaced_in_place_and_missing_ones_added() {
-        let raw = br#"{"a": 1, "b":{"c":[2]}}"#;
-        assert_eq!(replaced(raw, &[("b", b"3"), ("d", b"\"x\"")]), br#"{"a":1,"b":3,"d":"x"}"#);
     }
 }

@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use super::objects::members;
 use crate::cursor::Cursor;
 use crate::delta::PartKind;
+use crate::dialect::objects::members;
 
 /// How a call carries its arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

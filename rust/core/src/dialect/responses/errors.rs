@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use super::objects::{members, unsigned_at};
 use crate::cursor::Cursor;
 use crate::delta::{Counters, Delta, Failure, Stop};
+use crate::dialect::objects::{members, unsigned_at};
 
 /// A terminal event's response object.
 #[derive(Debug, Default)]

@@ -8,7 +8,7 @@
 const MAX_KEPT_BYTES: usize = 64 << 20;
 
 /// Which item: the attempt it came from, and its slot there.
-pub(super) type ItemKey = (u32, u32);
+type ItemKey = (u32, u32);
 
 /// One output item.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ impl Entry {
         self.content.map(|(index, _)| index)
     }
 
-    pub(super) fn is_done(&self) -> bool {
+    fn is_done(&self) -> bool {
         self.done.is_some()
     }
 
