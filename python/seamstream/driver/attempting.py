@@ -13,11 +13,11 @@ from ..recovery.classify import classify_http, classify_in_band, network_failure
 from ..recovery.prepare import Preparation
 from ..types import InBandError, MalformedFrame, Plan
 from .closing import pass_unread, succeed
-from .deciding import Request, Setback
 from .exceptions import FRAME_TOO_LARGE, MALFORMED_FRAME
 from .guard import DEGRADED, MUST_END, SEAM_REFUSED, WHOLE
 from .parts import Parts, Steps
 from .polling import ended, is_answer, poll
+from .requests import Request, Setback
 from .timers import NEVER, Due
 
 _STOP_IS_PROOF: Final = frozenset({"bedrock", "openai-chat", "gemini"})
@@ -87,7 +87,8 @@ def _effect(run: Parts, request: Request) -> Open:
     hook = run.spec.policy.prepare_attempt
     if hook is None or run.spec.mode != "recover":
         return effect
-    attempt = run.decider.describe(request, headers, run.history.produced_tokens(run.core_facts().usages))
+    produced = run.history.streamed.produced_tokens(run.core_facts().usages)
+    attempt = run.decider.asking.describe(request, headers, produced)
     preparation = Preparation(hook, attempt, run.spec.policy.prepare_s)
     return replace(effect, preparation=preparation)
 
@@ -108,9 +109,9 @@ def _begin(run: Parts, request: Request) -> Steps:
         restart=restart,
         text_before=len(run.snapshot.text) if continues and run.snapshot else 0,
         resumes=how is not None and how.native,
-        model=run.decider.model_here(),
+        model=run.decider.asking.model_here(),
     )
-    run.intake.events.models = run.history.model_change()
+    run.intake.events.models = run.history.streamed.model_change()
     run.timers.restart(run.clock.monotonic(), patience_s=NEVER if how is None else how.patience_s)
     run.intake.awaits_content = True
     run.intake.events.start(request.number)

@@ -7,9 +7,9 @@ from typing import Final
 from ..effects import FINISH, Close, Effect, Fail, Forget, Relay
 from ..errors import ATTEMPT_REFUSED, RECOVERY_OFF, SEAM_REFUSED
 from ..types import Plan
-from .deciding import Ask, GiveUp, Setback, Whole
 from .exceptions import cut_error, frame_error, http_failure
 from .parts import Parts, Steps
+from .requests import Ask, GiveUp, Setback, Whole
 
 LENGTH: Final = "length"
 """Named as what salvaged a turn whose token limit leaves nothing to ask for."""

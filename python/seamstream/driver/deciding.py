@@ -2,112 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from ..effects import Opened
 from ..errors import ATTEMPT_REFUSED, NOT_CONTINUABLE, PERMANENT_ERROR, RECOVERY_OFF, SEAM_REFUSED
 from ..recovery.backoff import decide_wait
 from ..recovery.budget import RunBudget
-from ..recovery.classify import FailureClass
-from ..recovery.continuation.build import Continuation, build_continuation, fitting_strategies
-from ..recovery.continuation.facts import RequestFacts, Strategy
-from ..recovery.continuation.profile import Profile
-from ..recovery.continuation.request import read_request, with_model
-from ..recovery.continuation.resume import RESUME, Resumption
-from ..recovery.continuation.route import Route, public_headers
+from ..recovery.continuation.resume import RESUME
 from ..recovery.digests import content_digest, digest
 from ..recovery.error_codes import FailureKind
 from ..recovery.planner import Decision, is_complete, make_plan, plan_restart
-from ..recovery.prepare import Attempt
 from ..recovery.states import closed_gate
-from ..recovery.targets import Place, model_at
-from ..types import IdleStall, InterruptCause, Plan, Snapshot
+from ..recovery.targets import Place
+from ..types import IdleStall, Plan, Snapshot
+from .asking import Asking
+from .requests import Ask, GiveUp, Request, Setback, Step, Whole
 from .spec import RunSpec, Services
 from .targets import Targets, is_spent
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """One attempt's request. Without a continuation it is the request as it was first sent."""
-
-    number: int
-    plan: Plan | None = None
-    continuation: Continuation | None = None
-    place: Place | None = None
-    """Where it goes; None stands for where the run is."""
-    base: bytes | None = None
-    """The base request, if it is not the caller's because another model is asked."""
-
-    @property
-    def body(self) -> bytes | None:
-        return self.continuation.body if self.continuation is not None else self.base
-
-    @property
-    def route(self) -> Route | None:
-        own = self.continuation.route if self.continuation is not None else None
-        fallback = self.place.fallback if self.place is not None else None
-        if fallback is None:
-            return own
-        own = own or Route()
-        return replace(own, url=fallback.url, headers=(*fallback.headers.items(), *own.headers))
-
-    @property
-    def strategy(self) -> Strategy | None:
-        return self.continuation.strategy if self.continuation is not None else None
-
-
-@dataclass(frozen=True, slots=True)
-class Setback:
-    """Why an attempt brought no whole answer. `cause` is None when it failed before its stream began."""
-
-    cause: InterruptCause | None
-    failure: FailureClass | None = None
-    error: BaseException | None = None
-    opened: Opened | None = None
-    seam_refusal: str | None = None
-    refused: str | None = None
-    """Why the user's hook would not have it sent."""
-    disconnected: bool = False
-    """A connection that was there went before the response began."""
-    refusal: str | None = None
-    """Why nothing but a turn that is whole already can come of this."""
-    too_large: bool = False
-    """One event was larger than allowed: an error of its own."""
-
-
-@dataclass(frozen=True, slots=True)
-class Whole:
-    """The turn can be closed as it is: R0, R2, or at the length limit (`plan` is None)."""
-
-    plan: Plan | None
-    hints: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Ask:
-    """Send `request` after `wait_s`. A free one is not paid for. `places` are where it may go, best first:
-    `request` is for the first of them, `at` makes it for another.
-    """
-
-    request: Request
-    wait_s: float
-    places: tuple[Place, ...]
-    at: Callable[[Place], Request | Whole | GiveUp]
-    free: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class GiveUp:
-    """No further request. `code` is an error code of `seamstream.errors`."""
-
-    code: str
-    why: str
-
-
-Step = Whole | Ask | GiveUp
 
 _NOT_STREAMED: Final = Decision(Plan.WHOLE_RESTART)
 
@@ -119,73 +31,25 @@ class Decider:
         self._spec = spec
         self._services = services
         self._targets = targets
-        self._facts: RequestFacts | None = None
         self._forgave = False
-        self._resume = Resumption(spec.path, spec.conversation)
+        self.asking = Asking(spec, services, targets)
         self.budget = budget
-
-    @property
-    def facts(self) -> RequestFacts:
-        """The base request, read when first asked for."""
-        if self._facts is None:
-            self._facts = read_request(self._spec.dialect, self._spec.body, self._spec.path)
-        return self._facts
-
-    def first_request(self, now: float) -> Request:
-        """The request of attempt 1."""
-        targets = self._targets
-        if not targets.several or self._spec.mode != "recover":
-            return Request(1)
-        targets.begin(self.facts.model, now)
-        return Request(1, place=targets.place, base=self._base_for(targets.place))
-
-    def describe(self, request: Request, headers: Mapping[str, str], produced_tokens: int) -> Attempt:
-        """What the user's hook is shown of an attempt."""
-        route, place = request.route or Route(), self._targets.place
-        body = request.body if request.body is not None else self._spec.body or b""
-        path = route.path or place.path
-        facts = read_request(self._spec.dialect, body, path)
-        return Attempt(
-            *(self._spec.run_id, request.number, self._spec.dialect, place.name, path),
-            model=facts.model or self._facts_at(place).model,
-            body=body,
-            headers={**self._spec.headers, **public_headers(dict(route.headers)), **headers},
-            plan=request.plan.value if request.plan is not None else None,
-            strategy=request.strategy,
-            produced_tokens=produced_tokens,
-            max_tokens=facts.max_tokens,
-        )
-
-    def _facts_at(self, place: Place) -> RequestFacts:
-        """The base request as it is asked there."""
-        return self.facts if place.model is None else replace(self.facts, model=place.model)
-
-    def model_here(self) -> str:
-        """The model that is asked where the run is; empty where that cannot change within a run."""
-        return model_at(self._targets.place, self.facts.model) if self._targets.several else ""
-
-    def _base_for(self, place: Place) -> bytes | None:
-        """The base request with the model that is asked there; None when it is the caller's."""
-        body = self._spec.body
-        if body is None or place.model is None or place.model == self.facts.model:
-            return None
-        return with_model(body, place.model)
 
     def plan(self, setback: Setback, snapshot: Snapshot | None) -> Decision:
         """What could be done, budgets apart. `snapshot` is None while no stream has begun."""
         if snapshot is None:
             return self._before_stream(setback)
-        if setback.refusal is not None and not is_complete(snapshot, self.facts):
+        if setback.refusal is not None and not is_complete(snapshot, self.asking.facts):
             return Decision(None, refusal=f"{NOT_CONTINUABLE}: {setback.refusal}")
         if setback.seam_refusal is not None:
-            return plan_restart(snapshot, self.facts, self._spec.reader, setback.seam_refusal)
+            return plan_restart(snapshot, self.asking.facts, self._spec.reader, setback.seam_refusal)
         return make_plan(
             snapshot,
-            self.facts,
+            self.asking.facts,
             reader=self._spec.reader,
             policy=self._spec.policy,
             error=setback.failure,
-            resumable=self._resume.way(self.facts, snapshot) is not None,
+            resumable=self.asking.resume.way(self.asking.facts, snapshot) is not None,
         )
 
     def next_step(
@@ -195,7 +59,7 @@ class Decider:
         if setback.refused is not None:
             return GiveUp(ATTEMPT_REFUSED, f"the attempt was refused: {setback.refused}")
         silent = isinstance(setback.cause, IdleStall)
-        refused = self._resume.refused(
+        refused = self.asking.resume.refused(
             last.continuation, setback.failure, setback.seam_refusal, silent=silent
         )
         if refused:
@@ -217,7 +81,7 @@ class Decider:
             return self._without_request(setback, snapshot) or refusal
         stays = free or decision.strategies == (RESUME,)
         places = (self._targets.place,) if stays else self._next_places(setback, snapshot, now)
-        make = partial(self._request, decision, snapshot, last.number + 1, produced_tokens)
+        make = partial(self.asking.request, decision, snapshot, last.number + 1, produced_tokens)
         request = make(places[0])
         if not isinstance(request, Request):
             return request
@@ -226,7 +90,7 @@ class Decider:
         return self._timed(setback, Ask(request, 0.0, places, make), now=now)
 
     def _next_places(self, setback: Setback, snapshot: Snapshot | None, now: float) -> tuple[Place, ...]:
-        model = self.facts.model if self._targets.several else ""
+        model = self.asking.facts.model if self._targets.several else ""
         free_choice = snapshot is None or not (snapshot.shown.text_chars or snapshot.shown.refusal)
         may_change = self._spec.policy.allow_model_change or free_choice
         return self._targets.next(setback.failure, model, may_change_model=may_change, now=now)
@@ -236,7 +100,7 @@ class Decider:
         if snapshot is None or setback.seam_refusal is not None:
             return None
         spec = self._spec
-        decision = make_plan(snapshot, self.facts, reader=spec.reader, policy=spec.policy)
+        decision = make_plan(snapshot, self.asking.facts, reader=spec.reader, policy=spec.policy)
         needs_none = decision.plan is not None and not decision.plan.needs_request
         return Whole(decision.plan, decision.hints) if needs_none else None
 
@@ -263,7 +127,7 @@ class Decider:
             return False
         self._services.profiles.remember_refusal(
             host=self._targets.place.host,
-            model=self._facts_at(self._targets.place).model,
+            model=self.asking.facts_at(self._targets.place).model,
             strategy=last.strategy,
             now=self._services.clock.wall(),
         )
@@ -292,61 +156,6 @@ class Decider:
         if refusal is not None:
             return GiveUp(refusal.code, refusal.why)
         return GiveUp(PERMANENT_ERROR, gate) if gate is not None else None
-
-    def _request(
-        self,
-        decision: Decision,
-        snapshot: Snapshot | None,
-        number: int,
-        produced_tokens: int,
-        place: Place,
-    ) -> Request | Whole | GiveUp:
-        own_base = self._base_for(place)
-        if snapshot is None:
-            return Request(number, place=place, base=own_base)
-        if decision.plan is Plan.WHOLE_RESTART:
-            return Request(number, decision.plan, place=place, base=own_base)
-        if (way := self._resumed(decision, snapshot, place)) is not None:
-            return Request(number, decision.plan, way, place)
-        strategies = self._strategies(decision, place)
-        if not strategies:
-            fallback = plan_restart(
-                snapshot, self.facts, self._spec.reader, "no way of asking for the rest is left"
-            )
-            if fallback.plan is None:
-                return GiveUp(NOT_CONTINUABLE, fallback.refusal or "")
-            return Request(number, fallback.plan, place=place, base=own_base)
-        continuation = build_continuation(
-            *(strategies[0], own_base or self._spec.body or b"", self._facts_at(place)),
-            *(snapshot, self._spec.policy),
-            profile=self._profile(place),
-            produced_tokens=produced_tokens,
-        )
-        if continuation.length_exhausted:
-            return Whole(None)
-        return Request(number, decision.plan, continuation, place)
-
-    def _resumed(self, decision: Decision, snapshot: Snapshot, place: Place) -> Continuation | None:
-        """The server's own stream, where it is the server that the path was made for."""
-        if decision.strategies != (RESUME,) or place.path != self._spec.path:
-            return None
-        return self._resume.way(self.facts, snapshot)
-
-    def _profile(self, place: Place) -> Profile:
-        model = self._facts_at(place).model
-        return self._services.profiles.profile(host=place.host, dialect=self._spec.dialect, model=model)
-
-    def _strategies(self, decision: Decision, place: Place) -> tuple[Strategy, ...]:
-        facts = self._facts_at(place)
-        accepted = self._services.profiles.strategies(
-            host=place.host,
-            dialect=self._spec.dialect,
-            model=facts.model,
-            now=self._services.clock.wall(),
-        )
-        if place != self._targets.place:  # only the server that sent the stream can still have it
-            accepted = tuple(name for name in accepted if name != "resume")
-        return fitting_strategies(accepted, facts, decision.strategies)
 
     def _timed(self, setback: Setback, ask: Ask, *, now: float) -> Ask | GiveUp:
         clock, policy = self._services.clock, self._spec.policy

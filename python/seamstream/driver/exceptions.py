@@ -6,7 +6,7 @@ from ..effects import Opened
 from ..errors import CutReport, FrameTooLarge, HttpFailureError, NotAnEventStream, StreamCutError
 from ..recovery.classify import FailureClass, classify_http
 from ..types import InterruptCause, Snapshot, Turn
-from .deciding import GiveUp, Setback
+from .requests import GiveUp, Setback
 from .spec import RunSpec
 
 FRAME_TOO_LARGE = "frame_too_large"

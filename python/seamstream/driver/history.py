@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from ..observe.hooks import Notice, RunEvent
@@ -12,35 +11,12 @@ from ..observe.provenance import provenance
 from ..recovery.states import RunInput, RunMachine, RunState
 from ..stores.checkpoints import StreamCheckpoint
 from ..types import AttemptRecord, Outcome, OutcomeKind, Plan, SeamRecord, Snapshot, Turn, Usage
-from .snapshots import AttemptUsage, Bill, extra_usage, sum_usage
+from .snapshots import Bill, extra_usage, sum_usage
 from .spec import RunSpec, Services
+from .streams import CoreFacts, Streamed, Streams
+from .telling import Teller
 
 _REQUEST_ID_HEADERS: Final = ("request-id", "x-request-id", "apim-request-id", "x-amzn-requestid")
-_NOTHING_REPORTED: Final[AttemptUsage] = (None, None, None, None)
-
-
-@dataclass(frozen=True, slots=True)
-class CoreFacts:
-    """What only the core can say at the end: its seams and each streamed attempt's usage."""
-
-    seams: tuple[tuple[int, str, str, int, bool], ...] = ()
-    usages: tuple[AttemptUsage, ...] = ()
-
-
-@dataclass(slots=True)
-class Streamed:
-    """An attempt whose stream began. The core numbers these from 1; `cause` is the cut that led to it."""
-
-    number: int
-    cause: str
-    restart: bool = False
-    text_before: int = 0
-    resumes: bool = False
-    """It takes up the response of the one before."""
-    content_deltas: int = 0
-    cut: bool = False
-    model: str = ""
-    """The model asked; empty where it cannot change within a run."""
 
 
 class RunHistory:
@@ -52,7 +28,7 @@ class RunHistory:
         self._sinks = services.sinks
         self._machine = RunMachine()
         self.attempts: list[AttemptRecord] = []
-        self.streamed: list[Streamed] = []
+        self.streamed = Streams()
         self.earlier_seams: tuple[SeamRecord, ...] = ()
         self._earlier_restarts = 0
         self.causes: list[str] = []
@@ -61,8 +37,7 @@ class RunHistory:
         self.target = spec.target
         self.gap_s = 0.0
         self.outcome: Outcome | None = None
-        self._discarded = False
-        self._untold: list[RunEvent] = []
+        self._teller = Teller(spec, services)
 
     @property
     def attempt(self) -> int:
@@ -79,8 +54,7 @@ class RunHistory:
 
     def discard(self) -> None:
         """This was no stream after all: nobody is told about it."""
-        self._discarded = True
-        self._untold.clear()
+        self._teller.discard()
 
     @property
     def request_ids(self) -> tuple[str, ...]:
@@ -96,7 +70,7 @@ class RunHistory:
         self.earlier_seams = checkpoint.seams
         self._earlier_restarts = checkpoint.restarts
         self.causes = [record.cause for record in self.attempts if record.cause is not None]
-        self.streamed = [Streamed(checkpoint.attempt, self.causes[-1] if self.causes else "")]
+        self.streamed = Streams([Streamed(checkpoint.attempt, self.causes[-1] if self.causes else "")])
         self._go(RunInput.REQUEST)
         self._go(RunInput.STREAM)
 
@@ -154,12 +128,12 @@ class RunHistory:
         if salvaged is not None and (kind == "complete" or salvaged != Plan.COMPLETE.value):
             kind = "salvaged"
         turn = self._turn(kind, snapshot, core, degraded, salvaged)
-        spans = provenance(len(turn.text), turn.seams, first_attempt=self._first_text_attempt())
+        spans = provenance(len(turn.text), turn.seams, first_attempt=self.streamed.first_text_attempt())
         cut = {} if cause is None else {"cause": cause, "plan": salvaged}
         self._go(
             RunInput.SUCCEED, salvaged=salvaged, outcome=turn.outcome, turn=turn, provenance=spans, **cut
         )
-        self._close(turn.outcome)
+        self._end(turn.outcome)
         return turn
 
     def gave_up(
@@ -168,7 +142,7 @@ class RunHistory:
         begun = snapshot is not None and snapshot.shown.anything
         turn = self._turn("truncated" if begun else "failed", snapshot, core, degraded, None)
         self._go(RunInput.GIVE_UP, error_code=code, why=why, outcome=turn.outcome)
-        self._close(turn.outcome)
+        self._end(turn.outcome)
         return turn
 
     def left(self, snapshot: Snapshot | None, core: CoreFacts, *, degraded: str | None) -> Turn:
@@ -181,7 +155,7 @@ class RunHistory:
         self._end_attempt(cause=None, error=None)
         turn = self._turn("cancelled", snapshot, core, degraded, None)
         self._go(RunInput.ABORT, outcome=turn.outcome)
-        self._close(turn.outcome)
+        self._end(turn.outcome)
         return turn
 
     def notice(self, kind: str, detail: str) -> None:
@@ -193,32 +167,6 @@ class RunHistory:
         """The turn as it stands, for an error that carries it."""
         return self._turn("truncated", snapshot, core, degraded, None)
 
-    def count_deltas(self, content_deltas: int) -> None:
-        """Note how many deltas the current attempt brought, for when it never reports its usage."""
-        if self.streamed:
-            self.streamed[-1].content_deltas = content_deltas
-
-    def seams(self, core: CoreFacts) -> tuple[SeamRecord, ...]:
-        """The seams of the turn, with the cause of each."""
-        own = (self._seam(*seam) for seam in core.seams)
-        return (*self.earlier_seams, *own)
-
-    def _seam(self, offset: int, plan: str, join: str, core_attempt: int, guess: bool) -> SeamRecord:
-        index = min(core_attempt, len(self.streamed)) - 1
-        part = self.streamed[index]
-        return SeamRecord(offset, part.cause, plan, join, part.number, guess, *self.model_change(index))
-
-    def model_change(self, index: int = -1) -> tuple[str | None, str | None]:
-        """The models before and after a streamed attempt began; none where it is the same one."""
-        parts = self.streamed[: index or None] if index < 0 else self.streamed[:index]
-        if not parts or parts[-1].model == self.streamed[index].model:
-            return None, None
-        return parts[-1].model, self.streamed[index].model
-
-    def _first_text_attempt(self) -> int:
-        restarts = [part.number for part in self.streamed if part.restart]
-        return restarts[-1] if restarts else (self.streamed[0].number if self.streamed else 1)
-
     def _turn(
         self,
         kind: OutcomeKind,
@@ -227,7 +175,7 @@ class RunHistory:
         degraded: str | None,
         plan: str | None,
     ) -> Turn:
-        bills = self.bills(core.usages)
+        bills = self.streamed.bills(core.usages)
         self._file_bills(bills)
         usage = sum_usage(bills)
         seams = self.seams(core)
@@ -249,27 +197,14 @@ class RunHistory:
         stopped, signed = snapshot.stop_reason, snapshot.signed_thinking
         return Turn(*said, usage, stopped, attempts, seams, self.hints, outcome, signed)
 
-    def bills(self, usages: tuple[AttemptUsage, ...]) -> list[Bill]:
-        """What each streamed attempt cost, as far as that is known."""
-        reports = iter([*usages, *[_NOTHING_REPORTED] * len(self.streamed)])
-        bills: list[Bill] = []
-        for at, part in enumerate(self.streamed):
-            if part.resumes and at:
-                bills.append(Bill(_NOTHING_REPORTED, 0, part.cut, resumes=True))
-                continue
-            last = part
-            for later in self.streamed[at + 1 :]:
-                if not later.resumes:
-                    break
-                last = later
-            bills.append(Bill(next(reports), last.content_deltas, last.cut))
-        return bills
+    def count_deltas(self, content_deltas: int) -> None:
+        """Note how many deltas the current attempt brought, for when it never reports its usage."""
+        if self.streamed:
+            self.streamed[-1].content_deltas = content_deltas
 
-    def produced_tokens(self, usages: tuple[AttemptUsage, ...]) -> int:
-        """A lower bound of what the text in hand took: what a restart threw away does not count."""
-        first = max((at for at, part in enumerate(self.streamed) if part.restart), default=0)
-        bills = self.bills(usages)[first:]
-        return sum(max(bill.output_tokens or 0, bill.content_deltas) for bill in bills)
+    def seams(self, core: CoreFacts) -> tuple[SeamRecord, ...]:
+        """The seams of the turn, those before a takeover first."""
+        return (*self.earlier_seams, *self.streamed.seams(core))
 
     def _file_bills(self, bills: list[Bill]) -> None:
         """Each attempt's own usage into its record."""
@@ -279,17 +214,21 @@ class RunHistory:
             for record in self.attempts
         ]
 
+    def _end(self, outcome: Outcome) -> None:
+        self.outcome = outcome
+        self._teller.end(outcome)
+
     # ------------------------------------------------------------ telling
 
     def note_text(self, text_chars: int) -> None:
         """How many characters of the answer the current attempt has brought."""
-        if self.streamed and self.streamed[-1].number == self.attempt:
-            self._amend(emitted_chars=max(0, text_chars - self.streamed[-1].text_before))
+        if (stream := self.streamed.of(self.attempt)) is not None:
+            self._amend(emitted_chars=max(0, text_chars - stream.text_before))
 
     def _mark_cut(self) -> None:
         """The current attempt never came to its own end, so its bill did not come either."""
-        if self.streamed and self.streamed[-1].number == self.attempt:
-            self.streamed[-1].cut = True
+        if (stream := self.streamed.of(self.attempt)) is not None:
+            stream.cut = True
 
     def _end_attempt(self, *, cause: str | None, error: str | None) -> None:
         if self.attempts and self.attempts[-1].ended_at is None:
@@ -324,24 +263,4 @@ class RunHistory:
             after,
             **{**known, **facts},
         )
-        self._tell(told)
-
-    def _tell(self, record: RunEvent) -> None:
-        """The first request's record waits for what comes of it: it may turn out to be none of ours."""
-        self._untold.append(record)
-        if (
-            self._discarded
-            or len(self._untold) > 1
-            or len(self.attempts) > 1
-            or record.input is not RunInput.REQUEST
-        ):
-            untold, self._untold = self._untold, []
-            for each in untold if not self._discarded else ():
-                self._sinks.record(each)
-
-    def _close(self, outcome: Outcome) -> None:
-        self.outcome = outcome
-        if self._discarded:
-            return
-        for collect in self._spec.collectors:
-            collect(outcome)
+        self._teller.tell(told)

@@ -12,9 +12,9 @@ from ..recovery.causes import BodyEnd, cause_of_end
 from ..recovery.classify import classify_http, network_failure
 from ..types import Plan
 from .attempting import setback_of, warn, with_last_words
-from .deciding import GiveUp, Setback
 from .guard import WHOLE
 from .parts import Parts
+from .requests import GiveUp, Setback
 from .spec import RunSpec, Services
 from .timers import Due
 
@@ -94,7 +94,7 @@ class Observer(Parts):
 
     def _cut(self, setback: Setback) -> None:
         if self.spec.body is not None:
-            choices = self.decider.facts.choices
+            choices = self.decider.asking.facts.choices
             self.guard.ask(lambda splice: splice.expect_choices(choices), None)
         self.guard.act(lambda splice: splice.cut(), ends_attempt=True)
         setback = with_last_words(self, setback)

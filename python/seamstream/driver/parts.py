@@ -7,12 +7,14 @@ from collections.abc import Generator
 from ..effects import Effect, Put, Result
 from ..recovery.budget import RunBudget
 from ..types import Join, Snapshot, Turn
-from .deciding import Decider, GiveUp, Setback
+from .deciding import Decider
 from .guard import Guard, make_splice
-from .history import CoreFacts, RunHistory
+from .history import RunHistory
 from .intake import Intake
+from .requests import GiveUp, Setback
 from .snapshots import sum_usage
 from .spec import RunSpec, Services
+from .streams import CoreFacts
 from .targets import Targets
 from .timers import NEVER, Timers
 
@@ -41,7 +43,7 @@ class Parts:
         )
         self.intake = Intake(self.guard, self.timers, self.clock, typed=typed)
         self.intake.on_content = self._content_came
-        self.intake.events.usage = lambda: sum_usage(self.history.bills(self.core_facts().usages))
+        self.intake.events.usage = lambda: sum_usage(self.history.streamed.bills(self.core_facts().usages))
         self.history = RunHistory(spec, services)
         self.targets = Targets(spec, services.budget)
         self.decider = Decider(spec, services, self.targets, RunBudget.from_policy(policy))

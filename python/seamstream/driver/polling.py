@@ -12,8 +12,8 @@ import orjson
 from .._core import Splice
 from ..effects import Broke, Close, Effect, Opened, OpenFailed, Result
 from ..recovery.causes import BodyEnd, cause_of_end
-from .deciding import Setback
 from .parts import Parts
+from .requests import Setback
 from .rest import Known, Misfit
 from .rest_of_interaction import rest_of_interaction
 from .rest_of_response import rest_of_response

@@ -13,9 +13,9 @@ from ..recovery.retry_budget import SLOT_POLL_S, SLOT_WAIT_S
 from ..recovery.targets import Place
 from .attempting import with_last_words
 from .closing import close_whole, end_degraded, give_up, tell_failure
-from .deciding import Ask, GiveUp, Request, Setback, Whole
 from .exceptions import FRAME_TOO_LARGE
 from .parts import Parts
+from .requests import Ask, GiveUp, Request, Setback, Whole
 from .targets import cannot_serve
 from .waiting import wait
 
@@ -40,7 +40,7 @@ def recover(run: Parts, setback: Setback, last: Request) -> Generator[Effect, Re
         return None
     if setback.failure is not None and setback.failure.kind is FailureKind.AUTH and last.plan is not None:
         run.decider.budget.refund()
-    produced = run.history.produced_tokens(run.core_facts().usages)
+    produced = run.history.streamed.produced_tokens(run.core_facts().usages)
     step = run.decider.next_step(setback, run.snapshot, last, produced_tokens=produced, now=now)
     if setback.too_large:
         step = GiveUp(FRAME_TOO_LARGE, "an event is too large")
@@ -91,7 +91,7 @@ def _end_stream(run: Parts, setback: Setback) -> Generator[Effect, Result, Setba
     """The attempt's stream is over: take what is whole of its tail, and remember where the turn stands."""
     now = run.clock.monotonic()
     if run.spec.body is not None and run.guard.splice is not None:
-        choices = run.decider.facts.choices
+        choices = run.decider.asking.facts.choices
         run.guard.ask(lambda splice: splice.expect_choices(choices), None)
     data = run.guard.act(lambda splice: splice.cut(), ends_attempt=True)
     yield from run.give(data)

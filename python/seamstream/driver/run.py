@@ -10,9 +10,9 @@ from __future__ import annotations
 from ..stores.checkpoints import StreamCheckpoint
 from .attempting import attempt
 from .checkpointing import make_checkpoint
-from .deciding import Request
 from .parts import Parts, Steps
 from .recovering import recover
+from .requests import Request
 from .spec import RunSpec, Services
 from .taking_over import take_over
 
@@ -29,7 +29,7 @@ class Driver(Parts):
 
     def steps(self) -> Steps:
         """Run. Closing the generator ends the run as cancelled."""
-        request: Request | None = self.decider.first_request(self.clock.monotonic())
+        request: Request | None = self.decider.asking.first_request(self.clock.monotonic())
         self.targets.open(self.clock.monotonic())
         try:
             if self._checkpoint is not None and self._checkpoint.attempts:

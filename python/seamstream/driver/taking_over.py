@@ -9,9 +9,9 @@ from ..effects import Effect, Result
 from ..recovery.budget import RunBudget
 from ..stores.checkpoints import StreamCheckpoint
 from ..types import ResumedFromCheckpoint
-from .deciding import Setback
 from .parts import Parts
 from .replaying import replay
+from .requests import Setback
 
 
 def take_over(run: Parts, checkpoint: StreamCheckpoint) -> Generator[Effect, Result, Setback]:
