@@ -69,13 +69,14 @@ async def stage(
     credentials: Any = None,
     request: dict[str, Any] | None = None,
     profiles: tuple[Profile, ...] = (),
+    server: dict[str, Any] | None = None,
     **options: Any,
 ) -> AsyncIterator[Stage]:
     """An agent whose model plays `script` under `faults`."""
     store = store if store is not None else MemoryBackend()
-    async with FaultServer(ScriptedModel(script), list(faults)) as server:
+    async with FaultServer(ScriptedModel(script), list(faults), **(server or {})) as playing:
         model = ModelTarget(
-            server.url_for(dialect),
+            playing.url_for(dialect),
             {"model": "test-model", **(request or {})},
             credentials=credentials if credentials is not None else {},
             policy=policy or RecoveryPolicy.agent(),
@@ -84,4 +85,4 @@ async def stage(
         )
         options.setdefault("clock", QuickClock())
         async with Agent(model, tools, store, **options) as agent:
-            yield Stage(agent, server, store)
+            yield Stage(agent, playing, store)

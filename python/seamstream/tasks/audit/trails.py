@@ -44,11 +44,14 @@ class AttemptTrail:
 
     @property
     def saved(self) -> bool:
-        """Lost with its owner, and found whole in its checkpoint by the next one."""
+        """Lost with its owner, and found whole in its checkpoint by the next one; or it brought nothing, and
+        what was there before it was whole without it.
+        """
         if [end.event for end in self.ends] != ["attempt_failed", SUCCEEDED]:
             return False
         lost, found = (end.details for end in self.ends)
-        return lost.get("error") == OWNER_LOST and bool(found.get("salvaged"))
+        brought_nothing = not self.streams
+        return bool(found.get("salvaged")) and (lost.get("error") == OWNER_LOST or brought_nothing)
 
     @property
     def counted(self) -> Entry | None:
