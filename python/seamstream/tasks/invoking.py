@@ -17,12 +17,13 @@ from ..errors import StaleOwner, StoreError
 from ..within import within
 from .hold import HandOver, Hold
 from .journal import TaskJournal
-from .plain import as_json, clean, described
-from .records import ResultRef, ToolInvocation
+from .outcomes import Outcomes
+from .plain import clean, described
+from .records import ToolInvocation
 from .resolving import Resolver
 from .results import ResultStore
 from .schema import BadArguments, read_arguments
-from .tools import Pending, Tool, Toolbox, ToolContext, ToolFailed, called, context_for
+from .tools import Pending, Tool, Toolbox, ToolContext, ToolFailed, called
 
 _LOG: Final = logging.getLogger("seamstream.tasks")
 
@@ -54,7 +55,8 @@ class Invoker:
     def __init__(self, journal: TaskJournal, around: Surroundings) -> None:
         self._journal = journal
         self._around = around
-        self._resolver = Resolver(journal, around.clock, self._succeeded, self._failed)
+        self._outcomes = Outcomes(journal, around.tenant, around.clock, around.results)
+        self._resolver = Resolver(journal, around.clock, self._outcomes.succeeded, self._outcomes.failed)
 
     async def run(self) -> tuple[ToolInvocation, ...]:
         """Bring every call as far as it can come, in the model's order; neighbours that are declared safe
@@ -72,7 +74,7 @@ class Invoker:
         for call in self._journal.current_step.tool_calls:
             tool = self._around.toolbox.get(call.tool_name)
             if _writes(call, tool) and call.status in ("started", "unknown") and not call.manual:
-                await self._resolver.resolve(call, tool, self._context(call))
+                await self._resolver.resolve(call, tool, self._outcomes.context(call))
 
     async def _side_by_side(self, group: Iterable[ToolInvocation]) -> None:
         """If one ends the work, it ends that of all, and speaks for them. But one that is not to start any
@@ -116,13 +118,13 @@ class Invoker:
         if call.settled or call.manual:
             return
         if call.status != "planned" and tool is not None and tool.job is not None and call.job_id is not None:
-            await self._poll(call, tool, self._context(call))
+            await self._poll(call, tool, self._outcomes.context(call))
         elif call.status != "planned" and _writes(call, tool):
-            await self._resolver.resolve(call, tool, self._context(call))
+            await self._resolver.resolve(call, tool, self._outcomes.context(call))
         elif tool is None:
-            await self._failed(call, f"there is no tool {call.tool_name}")
+            await self._outcomes.failed(call, f"there is no tool {call.tool_name}")
         elif call.executions >= MAX_EXECUTIONS:
-            await self._failed(call, f"its worker was lost {call.executions} times while it ran")
+            await self._outcomes.failed(call, f"its worker was lost {call.executions} times while it ran")
         else:
             await self._begin(call, tool)
 
@@ -130,7 +132,7 @@ class Invoker:
         try:
             arguments = read_arguments(tool.parameters, call.arguments)
         except BadArguments as error:
-            await self._failed(call, str(error))
+            await self._outcomes.failed(call, str(error))
             return
         if call.status != "planned" or await self._approved(call, arguments):
             await self._execute(call, tool, arguments)
@@ -139,7 +141,7 @@ class Invoker:
         if self._around.approve is None or call.approved:
             return True
         if call.approved is False:
-            await self._failed(call, "the call was not approved", resolution="denied")
+            await self._outcomes.failed(call, "the call was not approved", resolution="denied")
             return False
         answer = await self._answer(self._around.approve, call, arguments)
         fact = self._journal.fact("tool_approval", invocation=call, answer=answer)
@@ -147,14 +149,14 @@ class Invoker:
             await self._journal.tell(fact)
         elif answer == "deny":
             await self._journal.tell(fact)
-            await self._failed(call, "the call was not approved", resolution="denied")
+            await self._outcomes.failed(call, "the call was not approved", resolution="denied")
         else:
             await self._journal.change_invocation(call.id, fact, approved=True)
         return answer == "approve"
 
     async def _answer(self, approve: Approve, call: ToolInvocation, arguments: dict[str, Any]) -> Approval:
         """What the hook says. Only "approve" approves a call; for what is no answer, people decide."""
-        said: Any = await called(approve, self._context(call), call.tool_name, arguments)
+        said: Any = await called(approve, self._outcomes.context(call), call.tool_name, arguments)
         if said in get_args(Approval):
             return cast("Approval", said)
         known = ", ".join(get_args(Approval))
@@ -164,19 +166,19 @@ class Invoker:
     async def _execute(self, call: ToolInvocation, tool: Tool, arguments: dict[str, Any]) -> None:
         self._around.hold.check_start()
         call = await self._started(call, tool)
-        context = self._context(call)
+        context = self._outcomes.context(call)
         self._around.hold.check_lease()
         try:
             calling = called(tool.function, context, **arguments)
             got = await within(self._around.clock, tool.timeout_s, calling)
         except ToolFailed as error:
-            await self._failed(call, described(error), context)
+            await self._outcomes.failed(call, described(error), context)
             return
         except Exception as error:
             await self._broke(call, tool, context, error)
             return
         if tool.job is None:
-            await self._succeeded(call, got, context)
+            await self._outcomes.succeeded(call, got, context)
             return
         job_id = "" if got is None else str(got)
         if not job_id or job_id != clean(job_id):  # nobody could ask for it
@@ -197,7 +199,7 @@ class Invoker:
             tool_name=call.tool_name,
             input_hash=call.input_hash,
             side_effect=side_effect,
-            idempotency_key=self._context(call).idempotency_key,
+            idempotency_key=self._outcomes.context(call).idempotency_key,
             repeated=True if call.executions else None,
         )
         epoch = self._journal.task.epoch
@@ -214,7 +216,7 @@ class Invoker:
         if _writes(call, tool):
             await self._resolver.resolve(call, tool, context, because=type(error).__name__)
         else:
-            await self._failed(call, f"{type(error).__name__}: {described(error)}", context)
+            await self._outcomes.failed(call, f"{type(error).__name__}: {described(error)}", context)
 
     async def _poll(self, call: ToolInvocation, tool: Tool, context: ToolContext) -> None:
         """Ask for the work until it is done. The work itself is submitted once."""
@@ -226,7 +228,7 @@ class Invoker:
             try:
                 got = await within(self._around.clock, tool.timeout_s, called(tool.job, context, call.job_id))
             except ToolFailed as error:
-                await self._failed(call, described(error), context)
+                await self._outcomes.failed(call, described(error), context)
                 return
             except Exception:
                 failures += 1
@@ -234,74 +236,11 @@ class Invoker:
             else:
                 failures = 0
             if not isinstance(got, Pending):
-                await self._succeeded(call, got, context)
+                await self._outcomes.succeeded(call, got, context)
                 return
             self._around.hold.check_start()  # whoever is next can ask as well
             await self._around.clock.sleep(got.after_s)
         await self._resolver.hand_to_people(call, "its job could not be asked for")
-
-    # ---------------------------------------------------------------- outcomes
-
-    async def _succeeded(
-        self, call: ToolInvocation, result: Any, context: ToolContext, *, resolution: str | None = None
-    ) -> None:
-        data = as_json(result)
-        ref = await self._kept(call, data)
-        fact = self._journal.fact(
-            "tool_succeeded",
-            invocation=call,
-            kind="side_effect",
-            tool_name=call.tool_name,
-            result_bytes=len(data),
-            result_ref=ref.path if ref is not None else None,
-            resolution=resolution,
-        )
-        await self._journal.change_invocation(
-            *(call.id, fact),
-            files=context.files,
-            sources=context.sources,
-            status="succeeded",
-            result=None if ref is not None else data.decode(),
-            result_ref=ref,
-            resolution=resolution,
-            manual=False,
-        )
-
-    async def _failed(
-        self,
-        call: ToolInvocation,
-        error: str,
-        context: ToolContext | None = None,
-        *,
-        resolution: str | None = None,
-    ) -> None:
-        fact = self._journal.fact(
-            *("tool_failed",),
-            invocation=call,
-            kind="side_effect",
-            tool_name=call.tool_name,
-            resolution=resolution,
-        )
-        left = context or self._context(call)
-        await self._journal.change_invocation(
-            *(call.id, fact),
-            files=left.files,
-            sources=left.sources,
-            status="failed",
-            error=clean(error),
-            resolution=resolution,
-            manual=False,
-        )
-
-    async def _kept(self, call: ToolInvocation, data: bytes) -> ResultRef | None:
-        results = self._around.results
-        if results is None or len(data) <= results.inline_bytes:
-            return None
-        task, now_s = self._journal.task.task_id, self._around.clock.wall()
-        return await results.put(self._around.tenant, task, call.id, data, now_s=now_s)
-
-    def _context(self, call: ToolInvocation) -> ToolContext:
-        return context_for(self._journal.task, call)
 
 
 def _writes(call: ToolInvocation, tool: Tool | None) -> bool:

@@ -165,13 +165,13 @@ class TaskWork:
             self.streaming = False
 
     async def _keep(self, model_turn: ModelTurn, said: Turn) -> None:
-        record = model_turn.record_of(said)
+        record = model_turn.books.record_of(said)
         calls = tuple(
             self._planned(call, at, record.final_attempt) for at, call in enumerate(said.tool_calls, 1)
         )
         planned = [self._plan_fact(call) for call in calls]
         await self._journal.change_step(
-            *model_turn.bills(said.attempts), *planned, turn=record, tool_calls=calls
+            *model_turn.books.bills(said.attempts), *planned, turn=record, tool_calls=calls
         )
 
     def _plan_fact(self, call: ToolInvocation) -> Fact:
