@@ -3,7 +3,7 @@
 from ..recovery.continuation.facts import Dialect
 from .answer import Answer, Reasoning, Refusal, ServerTool, Text, Tool, signature_of, tokens
 from .clock import FakeClock
-from .equality import Call, ReadTurn, differences, read_turn, salvaged
+from .equality import differences, read_turn, salvaged
 from .exchange import Exchange
 from .fault_server import FaultServer
 from .faults import Ending, Fault, Framing
@@ -13,6 +13,7 @@ from .render import render
 from .render_options import RenderOptions
 from .retry_headers import retry_headers
 from .sender import Delivery
+from .turn_parts import Call, ReadTurn
 
 __all__ = [
     "Answer",
