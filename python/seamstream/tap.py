@@ -9,9 +9,6 @@ the same reader.
 from __future__ import annotations
 
 import asyncio
-import enum
-import weakref
-from collections.abc import Callable
 from typing import Any
 
 from aiohttp import ClientResponse
@@ -36,23 +33,10 @@ from .effects import (
 )
 from .pump import Pump
 from .runner import AsyncRunner
+from .tap_state import TapState
 from .transports import aiohttp_internals as internals
 from .transports.aiohttp import REUSE_GRACE_S
-
-
-class _State(enum.Enum):
-    LIVE = "live"
-    """Attempt 1 feeds the reader."""
-    PUMPING = "pumping"
-    """The pump feeds the reader."""
-    ENDING = "ending"
-    """The answer is whole and the reader has it; its end waits a moment for the body's, to keep the
-    connection.
-    """
-    ENDED = "ended"
-    """The reader has got its end, or its exception."""
-    LEFT = "left"
-    """The reader has left before the end."""
+from .unreferenced import drop_frames, weakly
 
 
 class Tap:
@@ -62,8 +46,8 @@ class Tap:
         self._runner = runner
         self._intake = runner.driver.intake
         self._clock = runner.driver.clock
-        self._alarm = Alarm(self._clock, self._intake, _weakly(self._timer_due))
-        self._state = _State.LIVE
+        self._alarm = Alarm(self._clock, self._intake, weakly(self._timer_due))
+        self._state = TapState.LIVE
         self._ended = False
         """The body of attempt 1 is over, cleanly or by `_error`."""
         self._error: BaseException | None = None
@@ -71,8 +55,8 @@ class Tap:
         self._linger: TimerHandle | None = None
         self._pump: Pump | None = None
         self._protocol = internals.protocol_of(response)
-        self._unwatch = internals.watch_close(self._protocol, _weakly(self._connection_gone))
-        self._intake.wake, self._intake.rearm = _weakly(self._attend_soon), self._alarm.arm
+        self._unwatch = internals.watch_close(self._protocol, weakly(self._connection_gone))
+        self._intake.wake, self._intake.rearm = weakly(self._attend_soon), self._alarm.arm
         self._body = internals.TappedBody(response, self._intake.receive, self)
         self._begin(response)
 
@@ -97,35 +81,35 @@ class Tap:
 
     def body_ended(self) -> None:
         self._ended = True
-        if self._state is _State.LIVE:
+        if self._state is TapState.LIVE:
             self._attend_soon()
-        elif self._state is _State.ENDING:
+        elif self._state is TapState.ENDING:
             self._end()
         else:
             self._settle_upstream()
 
     def body_broke(self, error: BaseException) -> None:
-        if self._state is _State.LIVE and not self._ended:
+        if self._state is TapState.LIVE and not self._ended:
             self._ended, self._error = True, error
-            _drop_frames(error)
+            drop_frames(error)
             self._attend_soon()
-        elif self._state is _State.ENDING:
+        elif self._state is TapState.ENDING:
             self._give_connection_up()
-        elif self._state is _State.ENDED:
+        elif self._state is TapState.ENDED:
             self._drop_upstream()
 
     def reader_left(self) -> None:
-        if self._state is _State.LIVE and self._intake.flags & WHOLE:
+        if self._state is TapState.LIVE and self._intake.flags & WHOLE:
             self._attend()
-        if self._state is _State.ENDING:
-            self._state = _State.ENDED
-        elif self._state in (_State.LIVE, _State.PUMPING):
+        if self._state is TapState.ENDING:
+            self._state = TapState.ENDED
+        elif self._state in (TapState.LIVE, TapState.PUMPING):
             self._leave()
 
     def connection_left(self, *, close: bool) -> None:
         upstream = self._body.lease.upstream
-        if self._state in (_State.ENDING, _State.ENDED):
-            self._state = _State.ENDED
+        if self._state in (TapState.ENDING, TapState.ENDED):
+            self._state = TapState.ENDED
             if close:
                 self._drop_upstream()
             else:
@@ -149,14 +133,14 @@ class Tap:
         self._intake.timers.resume(self._clock.monotonic())
         if self._pump is not None:
             self._pump.set_paused(False)
-        elif self._state is _State.LIVE:
+        elif self._state is TapState.LIVE:
             self._alarm.arm()
 
     def _connection_gone(self, *_: Any) -> None:
         """The connection was closed; the body's own end, if it has one, was told before."""
-        if self._state is _State.ENDED:
+        if self._state is TapState.ENDED:
             self._drop_upstream()
-        elif self._state is _State.LIVE and not self._ended:
+        elif self._state is TapState.LIVE and not self._ended:
             self.body_broke(ConnectionResetError("the connection was closed in the middle of the body"))
 
     # ------------------------------------------------------------ running the driver
@@ -165,12 +149,12 @@ class Tap:
         """Later in the loop: the parser is not to be interrupted, and only then is known why a connection
         broke.
         """
-        if self._soon is None and self._state is _State.LIVE:
+        if self._soon is None and self._state is TapState.LIVE:
             self._soon = asyncio.get_running_loop().call_soon(self._attend)
 
     def _attend(self) -> None:
         self._soon = None
-        while self._state is _State.LIVE:
+        while self._state is TapState.LIVE:
             if self._intake.attention:
                 self._advance(LOOKED)
             elif self._ended:
@@ -179,7 +163,7 @@ class Tap:
                 return
 
     def _timer_due(self) -> None:
-        if self._state is _State.LIVE:
+        if self._state is TapState.LIVE:
             self._advance(TIMED_OUT)
 
     def _advance(self, result: Result) -> None:
@@ -190,7 +174,7 @@ class Tap:
                     self._start_pump(effect)
                     return
                 result = DONE
-            if self._state is _State.LIVE:
+            if self._state is TapState.LIVE:
                 self._alarm.arm()
         except StopIteration:
             self._stop()
@@ -214,44 +198,44 @@ class Tap:
 
     def take(self, effect: Effect) -> None:
         """Give the reader what the driver has for it."""
-        if self._state is _State.LEFT:
+        if self._state is TapState.LEFT:
             return
         if isinstance(effect, Emit):
             self._body.push(effect.data)
             return
         self._alarm.stop()
         if isinstance(effect, Fail):
-            self._state = _State.ENDED
+            self._state = TapState.ENDED
             self._body.fail(effect.error)
         elif self._ended or self._body.lease.upstream is None:
             self._end()
         else:
-            self._state = _State.ENDING
+            self._state = TapState.ENDING
             self._linger = self._clock.call_later(REUSE_GRACE_S, self._give_connection_up)
 
     def _end(self) -> None:
         """The reader's end; aiohttp then lets go of the connection, which comes back as `connection_left`."""
-        self._state = _State.ENDED
+        self._state = TapState.ENDED
         self._body.end()
 
     def _give_connection_up(self) -> None:
         """The body did not end in time, or not well: the reader has had its answer all the same."""
         self._drop_upstream()
-        if self._state is _State.ENDING:
+        if self._state is TapState.ENDING:
             self._end()
 
     def _start_pump(self, effect: Effect) -> None:
         self._drop_upstream()
-        self._state = _State.PUMPING
+        self._state = TapState.PUMPING
         self._stop()
         self._pump = Pump(self, self._runner, paused=self._body.paused)
         self._pump.start(effect)
 
     def _leave(self) -> None:
         """The reader has left: upstream, timers and the run end with it."""
-        if self._state is _State.LEFT:
+        if self._state is TapState.LEFT:
             return
-        pumping, self._state = self._state is _State.PUMPING, _State.LEFT
+        pumping, self._state = self._state is TapState.PUMPING, TapState.LEFT
         self._stop()
         if pumping and self._pump is not None:
             self._pump.cancel()
@@ -296,25 +280,6 @@ class Tap:
         if self._linger is not None:
             self._linger.cancel()
             self._linger = None
-
-
-def _weakly(method: Callable[..., None]) -> Callable[..., None]:
-    """For the event loop, which must not keep a dropped response alive."""
-    reference = weakref.WeakMethod(method)
-
-    def call(*arguments: Any) -> None:
-        bound = reference()
-        if bound is not None:
-            bound(*arguments)
-
-    return call
-
-
-def _drop_frames(error: BaseException | None) -> None:
-    """Where in the parser an error was raised tells nobody anything, but its frames hold the response."""
-    while error is not None:
-        error.__traceback__ = None
-        error = error.__cause__ or error.__context__
 
 
 def _nothing() -> None:

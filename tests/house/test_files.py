@@ -11,7 +11,7 @@ import pytest
 
 from tests.house.imports import ROOT, modules, tree_of
 
-LINES_CAP = {".py": 400, ".rs": 330}
+LINES_CAP = {".py": 335, ".rs": 330}
 FUNCTION_LINES_CAP = 50
 SOURCE_FOLDERS = ("python", "rust", "tests", "bench")
 GENERATED = {"Cargo.lock"}
