@@ -31,7 +31,7 @@ def with_seamstream(dialect: Dialect, reads: list[bytes]) -> Expected:
     for read in reads:
         splice.feed(read)
     turn = splice.snapshot()
-    [(_, _, arguments)] = turn["completed_tool_calls"]
+    [(_, _, arguments, _)] = turn["completed_tool_calls"]
     return Expected(turn["text"], arguments)
 
 

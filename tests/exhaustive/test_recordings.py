@@ -8,10 +8,19 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.corpus import CorpusStream
+from seamstream._core import Splice
+from tests.corpus import STREAMS, CorpusStream
 from tests.exhaustive.cut import ANYWHERE, BOUNDARY_ONLY, Cut
+from tests.exhaustive.judge import keeps_grammar
 from tests.exhaustive.sweep import cut_at, main_cuts, sweep
-from tests.support.recordings import require_recordings, whole_recordings
+from tests.support.recordings import (
+    BROKEN,
+    FOLDER,
+    broken_recordings,
+    recordings,
+    require_recordings,
+    whole_recordings,
+)
 from tests.support.wire import boundaries
 
 pytestmark = [pytest.mark.exhaustive, pytest.mark.timeout(600)]
@@ -37,6 +46,14 @@ EVERY_BYTE = (
     "openai--programmatic-tool-calling.1",
     "xai--xai-tool-call",
 )
+ODD = {
+    "amazon-bedrock--amazon-bedrock-json-only-text-first.1",
+    "amazon-bedrock--amazon-bedrock-json-other-tool.1",
+    "amazon-bedrock--amazon-bedrock-json-tool-text-then-weather-then-json.1",
+    "amazon-bedrock--amazon-bedrock-json-tool.1",
+    "amazon-bedrock--amazon-bedrock-json-tool.3",
+    "amazon-bedrock--amazon-bedrock-tool-call.1",
+}
 PROVIDERS = {
     "amazon-bedrock",
     "alibaba",
@@ -74,6 +91,32 @@ def _boundary_cuts(stream: CorpusStream) -> Iterator[Cut]:
 def test_every_provider_of_these_dialects_is_there() -> None:
     require_recordings()
     assert {stream.name.split("--")[0] for stream in whole_recordings()} >= PROVIDERS
+
+
+def test_every_recording_is_there() -> None:
+    require_recordings()
+    assert {stream.name.partition("#")[0] for stream in recordings()} == {
+        path.stem for path in FOLDER.glob("*.jsonl")
+    }
+    assert {stream.name for stream in broken_recordings()} == set(BROKEN)
+
+
+def test_few_recordings_break_their_providers_grammar() -> None:
+    """Published without their first event, or with the usage before the stop."""
+    streams = (*STREAMS, *whole_recordings())
+    odd = {stream.name for stream in streams if not keeps_grammar(stream.dialect, stream.data)}
+    assert odd <= ODD
+
+
+@pytest.mark.parametrize("stream", broken_recordings(), ids=str)
+def test_what_is_no_whole_answer_is_not_made_worse(stream: CorpusStream) -> None:
+    """Wherever it ends, its reader has a beginning of what was sent, and an error of the provider's whole."""
+    for offset in (*boundaries(stream.data), len(stream.data)):
+        splice = Splice(stream.dialect, reader="bytes")
+        out = splice.feed(stream.data[:offset]) + splice.cut()
+        assert stream.data[:offset].startswith(out), offset
+        told = splice.error
+        assert told is None or told[4] in stream.data, offset
 
 
 @pytest.mark.parametrize("stream", whole_recordings(), ids=str)

@@ -8,7 +8,7 @@ from typing import Any
 def read_event(state: Any, blocks: dict[int, Any], kind: str, event: dict[str, Any], opened: Any) -> None:
     """One event, as the wire or botocore gives it."""
     index, delta = event.get("contentBlockIndex", 0), event.get("delta") or {}
-    if kind == "contentBlockStart":
+    if kind == "contentBlockStart" and "toolUse" in event["start"]:
         blocks[index] = opened(event["start"]["toolUse"]["name"])
         state.calls.append(blocks[index])
     elif kind == "contentBlockDelta":

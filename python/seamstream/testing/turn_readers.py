@@ -154,7 +154,7 @@ def read_frames(received: bytes) -> ReadTurn:
     turn, raw_calls = ReadTurn(), dict[int, RawCall]()
     for kind, event in unframe(received):
         index, delta = event.get("contentBlockIndex", 0), event.get("delta") or {}
-        if kind == "contentBlockStart":
+        if kind == "contentBlockStart" and "toolUse" in event["start"]:
             grow(raw_calls, index, event["start"]["toolUse"]["name"], "")
         elif kind == "contentBlockDelta":
             turn.text += delta.get("text") or ""

@@ -17,6 +17,9 @@ use crate::turn::{Change, Part, Turn};
 #[derive(Debug, Default)]
 pub struct Bedrock {
     open: Vec<u32>,
+    /// The two events of the end that have come; the answer is over with both, in whatever order.
+    stopped: bool,
+    billed: bool,
 }
 
 impl Dialect for Bedrock {
@@ -44,17 +47,20 @@ impl Dialect for Bedrock {
             b"messageStop" => {
                 let raw = string_at(data, b"stopReason").unwrap_or_default();
                 deltas.push(Delta::Stop { choice: 0, stop: normalise(&raw), raw });
+                self.stopped = true;
+                self.push_end(deltas);
             }
             b"metadata" => {
                 push_usage(member(data, b"usage"), deltas);
-                deltas.push(Delta::End);
+                self.billed = true;
+                self.push_end(deltas);
             }
             _ => deltas.push(Delta::Opaque),
         }
     }
 
     fn next_attempt(&mut self, _rewriting: bool) {
-        self.open.clear();
+        *self = Self::default();
     }
 
     fn numbers(&self, _kind: PartKind) -> bool {
@@ -125,6 +131,12 @@ impl Dialect for Bedrock {
 }
 
 impl Bedrock {
+    fn push_end(&self, deltas: &mut Vec<Delta<'_>>) {
+        if self.stopped && self.billed {
+            deltas.push(Delta::End);
+        }
+    }
+
     fn read_start<'a>(&mut self, key: Key, start: &'a [u8], deltas: &mut Vec<Delta<'a>>) {
         let tool = member(start, b"toolUse");
         let server = string_at(tool, b"type").is_some_and(|kind| kind == "server_tool_use");
