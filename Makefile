@@ -31,6 +31,7 @@ run: $(BUILT)
 test: $(BUILT)
 	cargo test --package seamstream-core --quiet
 	$(PYTEST) -m "not model and not npm and not exhaustive"
+	$(PYTHON) -m pytest -q --benchmark-disable bench/test_accumulation.py bench/test_completeness.py bench/test_framing.py
 
 suite: $(BUILT)
 	$(PYTEST) -m exhaustive

@@ -14,7 +14,18 @@ from seamstream.recovery.continuation.profile import Profile
 from seamstream.recovery.policy import RecoveryPolicy
 from seamstream.stores.backend import Backend
 from seamstream.stores.memory_backend import MemoryBackend
-from seamstream.tasks import Agent, DurableStep, Entry, ModelTarget, Price, Tool, Worker, read_ledger
+from seamstream.tasks import (
+    Agent,
+    DurableStep,
+    Entry,
+    ModelTarget,
+    Price,
+    Tool,
+    ToolContext,
+    Worker,
+    read_ledger,
+    tool,
+)
 from seamstream.tasks.reading import load_steps
 from seamstream.testing import FaultServer
 from seamstream.testing.answer import Answer
@@ -37,6 +48,22 @@ async def until(condition: Callable[[], bool]) -> None:
     """Wait for something that another task or process does."""
     while not condition():  # noqa: ASYNC110
         await asyncio.sleep(0.005)
+
+
+class Gate:
+    """A tool that arrives, and ends when it may."""
+
+    def __init__(self, name: str, *, writes: bool = True) -> None:
+        self.arrived, self.may_end = asyncio.Event(), asyncio.Event()
+        declared: Any = (
+            {"side_effect": "idempotent", "allow_manual": True} if writes else {"side_effect": "none"}
+        )
+        self.tool = tool(name=name, **declared)(self._run)
+
+    async def _run(self, context: ToolContext) -> str:
+        self.arrived.set()
+        await self.may_end.wait()
+        return "ended"
 
 
 @dataclass

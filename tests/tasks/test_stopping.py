@@ -13,29 +13,23 @@ from seamstream.tasks import EncryptedBackend, NotExecuted, ToolContext, Worker,
 from seamstream.tasks.reading import QUEUE, load_task
 from seamstream.testing import Fault
 from seamstream.types import Event
-from tests.tasks.playing import ASK, TENANT, stage
+from tests.tasks.playing import ASK, TENANT, Gate, stage
 from tests.tasks.scripted import calls, says
 
 
 async def test_a_full_worker_that_stops_takes_up_no_other_task() -> None:
-    arrived, may_end = asyncio.Event(), asyncio.Event()
-
-    @tool(side_effect="none")
-    async def look(context: ToolContext) -> str:
-        arrived.set()
-        await may_end.wait()
-        return "seen"
+    gate = Gate("look", writes=False)
 
     script = lambda results: says("Seen.") if results else calls(("look", {}))  # noqa: E731
-    async with stage(script, [look]) as played:
+    async with stage(script, [gate.tool]) as played:
         await played.agent.submit(TENANT, ASK)
         waiting = await played.agent.submit(TENANT, ASK)
         worker = played.worker(concurrency=1)
         running = asyncio.ensure_future(worker.run())
         async with asyncio.timeout(10):
-            await arrived.wait()
+            await gate.arrived.wait()
             worker.stop()
-            may_end.set()
+            gate.may_end.set()
             await running
         assert (await load_task(played.store, TENANT, waiting.task_id)).epoch == 0
         assert len(played.server.requests) == 1

@@ -17,7 +17,7 @@ from seamstream.tasks.deciding import resolve_call
 from seamstream.tasks.reading import QUEUE, load_task
 from seamstream.tasks.refusal import Refused
 from seamstream.testing import FakeClock
-from tests.tasks.playing import ASK, TENANT, QuickClock, stage
+from tests.tasks.playing import ASK, TENANT, Gate, QuickClock, stage
 from tests.tasks.scripted import calls, says
 
 
@@ -26,23 +26,17 @@ def wrong(value: object) -> Any:
 
 
 async def test_a_second_job_takes_the_task_from_nobody() -> None:
-    arrived, may_end = asyncio.Event(), asyncio.Event()
-
-    @tool(side_effect="idempotent", allow_manual=True)
-    async def book(context: ToolContext) -> str:
-        arrived.set()
-        await may_end.wait()
-        return "booked"
+    gate = Gate("book")
 
     script = lambda results: says("Done.") if results else calls(("book", {}))  # noqa: E731
     clock = FakeClock()
-    async with stage(script, [book], store=MemoryBackend(clock=clock)) as played, asyncio.timeout(10):
+    async with stage(script, [gate.tool], store=MemoryBackend(clock=clock)) as played, asyncio.timeout(10):
         task = await played.agent.submit(TENANT, ASK)
         first = asyncio.ensure_future(played.worker().drain())
-        await arrived.wait()
+        await gate.arrived.wait()
         await played.agent.enqueue(TENANT, task.task_id)
         assert await played.worker().drain() == []
-        may_end.set()
+        gate.may_end.set()
         [envelope] = await first
         await clock.advance(31.0)
         assert [each.state for each in await played.worker().drain()] == ["succeeded"]
@@ -66,27 +60,21 @@ async def test_a_second_job_goes_on_when_the_owner_of_the_first_has_died() -> No
 
 
 async def test_people_do_not_take_a_task_from_a_worker_that_is_busy_with_it() -> None:
-    arrived, may_end = asyncio.Event(), asyncio.Event()
+    gate = Gate("book")
 
     @tool(side_effect="idempotent", allow_manual=True)
     async def lose(context: ToolContext) -> None:
         raise OSError("the answer was lost")
 
-    @tool(side_effect="idempotent", allow_manual=True)
-    async def book(context: ToolContext) -> str:
-        arrived.set()
-        await may_end.wait()
-        return "booked"
-
     script = lambda results: says("Done.") if results else calls(("lose", {}), ("book", {}))  # noqa: E731
-    async with stage(script, [lose, book]) as played, asyncio.timeout(10):
+    async with stage(script, [lose, gate.tool]) as played, asyncio.timeout(10):
         task = await played.agent.submit(TENANT, ASK)
         at = (played.store, TENANT, task.task_id, "1-1")
         running = asyncio.ensure_future(played.worker().drain())
-        await arrived.wait()
+        await gate.arrived.wait()
         with pytest.raises(Refused, match="a worker is at work on task"):
             await resolve_call(*at, "executed", by="Ada", clock=QuickClock())
-        may_end.set()
+        gate.may_end.set()
         [envelope] = await running
         assert envelope.state == "waiting_compensation"
         await resolve_call(*at, "executed", by="Ada", clock=QuickClock())

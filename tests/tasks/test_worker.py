@@ -20,7 +20,7 @@ from seamstream.tasks.working import MAX_MISSING
 from seamstream.testing import FakeClock
 from seamstream.testing.faults import Fault
 from tests.tasks.dying import DyingBackend
-from tests.tasks.playing import ASK, TENANT, QuickClock, stage, until
+from tests.tasks.playing import ASK, TENANT, Gate, QuickClock, stage, until
 from tests.tasks.scripted import calls, says
 
 
@@ -47,23 +47,17 @@ async def test_a_worker_that_stops_hands_its_stream_over() -> None:
 
 
 async def test_a_tool_that_runs_comes_to_its_end_first() -> None:
-    arrived, may_end = asyncio.Event(), asyncio.Event()
-
-    @tool(side_effect="idempotent", allow_manual=True)
-    async def send(context: ToolContext) -> str:
-        arrived.set()
-        await may_end.wait()
-        return "sent"
+    gate = Gate("send")
 
     script = lambda results: says("Sent.") if results else calls(("send", {}))  # noqa: E731
-    async with stage(script, [send]) as played:
+    async with stage(script, [gate.tool]) as played:
         task = await played.agent.submit(TENANT, ASK)
         worker = played.worker()
         running = asyncio.ensure_future(worker.run())
         async with asyncio.timeout(10):
-            await arrived.wait()
+            await gate.arrived.wait()
             worker.stop()
-            may_end.set()
+            gate.may_end.set()
             await running
         events = [entry.event for entry in await played.entries(task.task_id)]
         assert events[-3:] == ["tool_succeeded", "step_succeeded", "task_handed_over"]
