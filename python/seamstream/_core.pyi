@@ -185,8 +185,10 @@ class Splice:
         """The last event of the response at hand: its type, the number of its item, and that of what it is
         about inside that. None in dialects whose responses cannot be asked for as a whole.
         """
-    def read_parts(self) -> list[tuple[int, str, str]]:
-        """What was read of each part of the response at hand: the slot of its key, text and signature."""
+    def read_parts(self) -> list[tuple[tuple[int, int], str, str]]:
+        """What was read of each part of the response at hand: the number of its item and its own inside that,
+        its text, its signature.
+        """
     def unsigned_thinking(self) -> list[str]:
         """Thinking that was closed for the reader before its provider had signed it."""
     def seams(self) -> list[tuple[int, str, str, int, bool]]:

@@ -92,6 +92,19 @@ async def test_what_can_no_longer_be_streamed_is_polled_until_it_is_over(events:
     assert [outcome.joins for outcome in outcomes] == [("native",)]
 
 
+@pytest.mark.parametrize("status", [503, 429])
+async def test_a_server_that_is_busy_while_it_is_polled_is_asked_again(status: int) -> None:
+    script = [Fault.reset(after_events=5), Fault.none(), Fault.none(), Fault.http_error(status)]
+    kept = KeptResponses("ends", polls=2)
+    async with FaultServer(DeterministicModel(ANSWER), script, background=kept) as server:
+        ours = seamstream.RecoveryMiddleware(POLICY, clock=LeapingClock())
+        async with aiohttp.ClientSession(middlewares=[ours]) as session:
+            with seamstream.capture() as outcomes:
+                data = await _fetch(session, server.url_for("openai-responses"), BODY)
+    assert read_turn("openai-responses", data).text == "The tide turns at six."
+    assert [outcome.attempts for outcome in outcomes] == [4]
+
+
 async def test_the_sdk_reads_what_the_server_keeps() -> None:
     async with (
         FaultServer(DeterministicModel(ANSWER)) as server,

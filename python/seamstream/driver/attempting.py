@@ -9,7 +9,7 @@ from typing import Final
 from .._core import Splice
 from ..effects import READ, TIMED_OUT, Broke, Close, Effect, Open, Opened, OpenFailed, Result, StillOpening
 from ..recovery.causes import BodyEnd, cause_of_end, cause_of_error
-from ..recovery.classify import classify_http, classify_in_band, network_failure
+from ..recovery.classify import classify_in_band
 from ..recovery.prepare import Preparation
 from ..types import InBandError, MalformedFrame, Plan
 from .closing import pass_unread, succeed
@@ -19,6 +19,7 @@ from .parts import Parts, Steps
 from .polling import ended, is_answer, poll
 from .requests import Request, Setback
 from .timers import NEVER, Due
+from .unopened import unopened
 
 _STOP_IS_PROOF: Final = frozenset({"bedrock", "openai-chat", "gemini"})
 """Dialects whose stop reasons prove the answer complete; elsewhere only the end event does."""
@@ -34,10 +35,7 @@ def attempt(run: Parts, request: Request) -> Generator[Effect, Result, Setback |
     run.targets.admit(now)
     opened = yield from _open(run, request)
     if isinstance(opened, OpenFailed):
-        failure = network_failure(str(opened.error), retryable=opened.retryable)
-        return Setback(
-            *(None, failure, opened.error), disconnected=opened.disconnected, refused=opened.refused
-        )
+        return unopened(run, opened)
     run.history.answered(opened.status, opened.headers)
     run.profiles.learn_server(host=run.targets.place.host, dialect=run.spec.dialect, headers=opened.headers)
     how = request.continuation
@@ -47,8 +45,7 @@ def attempt(run: Parts, request: Request) -> Generator[Effect, Result, Setback |
         yield from pass_unread(run, opened.unreadable)
         return None
     if not opened.stream:
-        failure = classify_http(opened.status, opened.headers, opened.body, now=run.clock.wall())
-        return Setback(None, failure, opened=opened)
+        return unopened(run, opened)
     yield from _begin(run, request)
     return (yield from _stream(run))
 

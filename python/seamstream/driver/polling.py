@@ -18,6 +18,7 @@ from .rest import Known, Misfit
 from .rest_of_interaction import rest_of_interaction
 from .rest_of_response import rest_of_response
 from .timers import NEVER
+from .unopened import unopened
 from .waiting import wait
 
 POLL_S: Final = 2.0
@@ -42,8 +43,7 @@ def poll(run: Parts, opened: Opened, ask: Ask) -> Generator[Effect, Result, byte
         yield from wait(run, POLL_S, "poll")
         run.timers.restart(run.clock.monotonic())
         answer = yield from ask()
-    error = answer.error if isinstance(answer, OpenFailed) else None
-    return Setback(cause_of_end(BodyEnd.RESET), error=error)
+    return unopened(run, answer)
 
 
 def is_answer(opened: Opened) -> bool:
@@ -75,8 +75,8 @@ def _known(splice: Splice) -> Known | None:
     if point is None or place is None:
         return None
     parts = splice.read_parts()
-    texts = {slot: text for slot, text, _ in parts}
-    return Known(point[1], place, texts, {slot: signature for slot, _, signature in parts})
+    texts = {where: text for where, text, _ in parts}
+    return Known(point[1], place, texts, {where: signature for where, _, signature in parts})
 
 
 def ended() -> Broke:

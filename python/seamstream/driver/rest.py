@@ -19,17 +19,22 @@ class Misfit(Exception):
 @dataclass(frozen=True, slots=True)
 class Known:
     """What was read: the mark of the last event, its place (`Splice.last_place`), and the parts' texts and
-    signatures.
+    signatures by the number of their item and their own inside that.
     """
 
     event: str | None
     place: Place
-    parts: dict[int, str] = field(default_factory=dict)
-    signatures: dict[int, str] = field(default_factory=dict)
+    parts: dict[tuple[int, int], str] = field(default_factory=dict)
+    signatures: dict[tuple[int, int], str] = field(default_factory=dict)
 
-    def read(self, slot: int) -> str:
+    def read(self, item: int, inner: int = 0) -> str:
         """What was read of a part."""
-        return self.parts.get(slot, "")
+        return self.parts.get((item, inner), "")
+
+    @property
+    def items(self) -> list[int]:
+        """The numbers of the items that were read, in order."""
+        return sorted({item for item, _ in self.parts})
 
     @staticmethod
     def rest(whole: str, read: str) -> str:

@@ -66,7 +66,7 @@ def _deltas(step: _Event, index: int, known: Known) -> Iterator[_Event]:
         text = {"type": "text", "text": rest}
         yield {"type": "thought_summary", "content": text} if thought else text
     signature = text_of(step.get("signature"))
-    if thought and signature != known.signatures.get(index, ""):
+    if thought and signature != known.signatures.get((index, 0), ""):
         yield {"type": "thought_signature", "signature": signature}
 
 

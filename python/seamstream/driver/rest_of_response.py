@@ -10,8 +10,6 @@ from typing import Any, Final
 from .replaying_parts import named_sse
 from .rest import Known, Misfit, objects, text_of
 
-SLOTS_PER_ITEM: Final = 4096
-"""The core's keys are `item * SLOTS_PER_ITEM + content`."""
 _CALLS: Final = {
     "function_call": ("response.function_call_arguments", "arguments"),
     "custom_tool_call": ("response.custom_tool_call_input", "input"),
@@ -52,9 +50,9 @@ def _behind(response: Mapping[str, Any], known: Known) -> Iterator[_Event]:
 
 def _numbers(count: int, known: Known) -> list[int]:
     """The output indexes of the items: there may be gaps between those that were read."""
-    read = sorted({slot // SLOTS_PER_ITEM for slot in known.parts})
-    last = read[-1] if read else -1
-    return [*read, *range(last + 1, last + 1 + count - len(read))][:count]
+    read = known.items
+    first_new = read[-1] + 1 if read else 0
+    return [*read, *range(first_new, first_new + count - len(read))][:count]
 
 
 def _after(events: list[_Event], kind: str, inner: int) -> Iterator[_Event]:
@@ -79,21 +77,19 @@ def _unread(events: Iterable[_Event]) -> Iterator[_Event]:
 def _item(index: int, item: _Event, known: Known) -> Iterator[_Event]:
     """All events of one item, whose deltas bring only what was not read."""
     place = {"item_id": item.get("id", ""), "output_index": index}
-    slot = index * SLOTS_PER_ITEM
     kind = text_of(item.get("type"))
     if kind == "message":
         yield _added(index, {**item, "content": []})
         for inner, content in enumerate(objects(item.get("content"))):
-            read = known.read(slot + inner)
-            yield from _content({**place, "content_index": inner}, content, read)
+            yield from _content({**place, "content_index": inner}, content, known.read(index, inner))
     elif kind == "reasoning":
         yield _added(index, {**item, "summary": [], **({"content": []} if "content" in item else {})})
-        yield from _reasoning(place, item, known.read(slot))
+        yield from _reasoning(place, item, known.read(index))
     elif kind in _CALLS:
         name, member = _CALLS[kind]
         yield _added(index, {**item, member: ""})
         whole = text_of(item.get(member))
-        yield {"type": f"{name}.delta", **place, "delta": known.rest(whole, known.read(slot))}
+        yield {"type": f"{name}.delta", **place, "delta": known.rest(whole, known.read(index))}
         yield {"type": f"{name}.done", **place, member: whole}
     else:
         yield _added(index, item)

@@ -28,12 +28,12 @@ def reply_under(fault: Fault, model: Responder, exchange: Exchange) -> Reply:
 
 def _reply(fault: Fault, model: Responder, exchange: Exchange) -> Reply:
     dialect, body = exchange.dialect, exchange.body
+    if dialect is not None and fault.http_status is not None:
+        return Reply(fault.http_status, _JSON, body=error_body(dialect, fault.http_status))
     if dialect is None or not isinstance(body, dict):
         return Reply(
             404, _JSON, body=error_body(dialect or "openai-chat", 404, f"Unknown request: {exchange.path}")
         )
-    if fault.http_status is not None:
-        return Reply(fault.http_status, _JSON, body=error_body(dialect, fault.http_status))
     if fault.body is not None:
         return Reply(200, {}, body=fault.body)
     return model.reply(dialect, {**body, "stream": False} if fault.unstreamed else body)

@@ -161,6 +161,6 @@ class FaultServer:
 
 
 def _dialect_of(path: str) -> Dialect | None:
-    """Gateways put prefixes of their own before a provider's path."""
-    form = recognised(path)
+    """Gateways put prefixes of their own before a provider's path; a kept answer's name stands behind it."""
+    form = recognised(path) or recognised(path.rpartition("/")[0])
     return form.name if form is not None else None

@@ -213,7 +213,7 @@ impl Splice {
         self.core.last_place().map(|place| (place.event, place.item, place.inner))
     }
 
-    fn read_parts(&self) -> Vec<(u32, &str, &str)> {
+    fn read_parts(&self) -> Vec<((u32, u32), &str, &str)> {
         self.core.read_parts().collect()
     }
 

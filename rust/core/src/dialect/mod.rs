@@ -70,6 +70,11 @@ pub trait Dialect: Send + Sync {
         None
     }
 
+    /// The number of the item that a part's slot belongs to, and that of the part inside it.
+    fn item_of(&self, slot: u32) -> (u32, u32) {
+        (slot, 0)
+    }
+
     /// The response at hand is taken up again.
     fn resumed(&mut self) {}
 

@@ -47,11 +47,11 @@ impl Splice {
         self.dialect.last_place()
     }
 
-    /// What was read of each part of the response at hand: the slot of its key, its text and its signature.
-    pub fn read_parts(&self) -> impl Iterator<Item = (u32, &str, &str)> {
+    /// What was read of each part of the response at hand: where it stands, its text and its signature.
+    pub fn read_parts(&self) -> impl Iterator<Item = ((u32, u32), &str, &str)> {
         let attempt = self.turn.attempt();
         let parts = self.turn.parts.iter().filter(move |part| part.attempt == attempt);
-        parts.map(|part| (part.key.slot, &*part.text, &*part.signature))
+        parts.map(|part| (self.dialect.item_of(part.key.slot), &*part.text, &*part.signature))
     }
 
     /// What was fed was a stored turn and not a server's stream, so that its bytes and numbers mean nothing to one.

@@ -71,6 +71,10 @@ impl Dialect for Responses {
         self.place.clone()
     }
 
+    fn item_of(&self, slot: u32) -> (u32, u32) {
+        (slot / SLOTS_PER_ITEM, slot % SLOTS_PER_ITEM)
+    }
+
     fn follows(&mut self, frame: &Frame<'_>) -> Follows {
         let number = parse(frame.data.trim_ascii()).and_then(|event| event.sequence);
         match (number, self.last) {
